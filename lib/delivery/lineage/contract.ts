@@ -1,0 +1,45 @@
+import type { Message, RuntimeNode } from '../../node-red/types';
+import type { Hold } from '../contract';
+import type { Stamp } from '../stamp';
+import type { Verdict } from '../verdict';
+
+export interface TrackOptions {
+  readonly stamp: Stamp;
+  /** Identity of this record at its source, the same on every retry: it makes delivery ids repeatable. */
+  readonly origin: string;
+  /** After this long without a verdict it is `unknown`. 0 = never. */
+  readonly timeoutMs: number;
+  /** Output to send on. */
+  readonly port?: number;
+  /** Room reserved at the door, by sink id; what is left is released with the verdict. */
+  readonly holds?: ReadonlyMap<string, Hold>;
+  /** The queue row this delivery comes from, so that the same queue can replace it. */
+  readonly lease?: { readonly queueId: string; readonly seq: number };
+  /** Take a node without completion signal as finished when its handler returns. */
+  readonly treatLegacyAsDone?: boolean;
+}
+
+/** What a sink can learn of a tracked message that reached it. */
+export interface Trace {
+  readonly stamp: Stamp;
+  readonly lease: TrackOptions['lease'];
+  /** Releases the room held at the door for this sink; the sink then reserves what the record really needs. */
+  takeHold(sinkId: string): void;
+  /**
+   * Id of this delivery: origin + digest of the bytes + how often this sink saw that digest within the attempt.
+   * The same on every retry; different data never share one. At most 64 ASCII characters.
+   */
+  deliveryId(sinkId: string, bytes: Uint8Array): string;
+  /** Stops the delivery timeout while one of our sinks holds the record; call the result to let it run on. */
+  pauseTimeout(): () => void;
+}
+
+/** Gives each tracked record a verdict once everything that it caused in the flow has finished. */
+export interface Lineage {
+  /** Sends a message from a source and follows it. Never rejects. */
+  send(node: RuntimeNode, msg: Message, options: TrackOptions): Promise<Verdict>;
+  /** The trace of a message at a sink, or undefined for one that no source of ours admitted. */
+  traceOf(msg: Message): Trace | undefined;
+  /** Records being followed now. */
+  readonly active: number;
+}

@@ -1,0 +1,19 @@
+import type { FailureClass } from '../errors/errors';
+
+/** How a record ended. Only `done` acknowledges it to its origin. */
+export type Verdict =
+  | { readonly kind: 'done' }
+  | {
+      readonly kind: 'failed';
+      readonly failure: FailureClass;
+      readonly error: Error;
+      readonly retryAfterMs?: number;
+    }
+  | {
+      readonly kind: 'unknown';
+      readonly reason: string;
+      /** ids of nodes still busy with it */ readonly open: readonly string[];
+    }
+  | { readonly kind: 'aborted'; readonly reason: string };
+
+export const DONE: Verdict = { kind: 'done' };

@@ -1,0 +1,76 @@
+/**
+ * The durable queue's contract. Every store (SQLite, memory, later JetStream) passes one conformance suite,
+ * `test/contract/queue-store.suite.ts`.
+ *
+ * Sequence numbers (`seq`) are positive integers, given in order of commit and never reused, across restarts too.
+ * A record is in exactly one state: queued, leased (memory only: a crash or `close` returns it to queued), parked
+ * (waiting for its due time) or dead. `bytes` always counts the stored record, not the file.
+ */
+export interface AppendOptions {
+  /** Idempotency key, <= 64 bytes: a second append of a remembered key stores nothing and reports `duplicate`. */
+  readonly key?: string;
+  /** Seq of a leased record that this one replaces in the same transaction (a flow sent it back into its own queue). */
+  readonly replaces?: number;
+  /** Largest total of queued bytes; with it the store evicts the oldest unleased records in the same transaction. */
+  readonly evictDownTo?: number;
+}
+
+export interface AppendResult {
+  readonly seq: number;
+  readonly duplicate: boolean;
+}
+
+export interface LeasedRecord {
+  readonly seq: number;
+  /** Attempts already spent on it, 0 for a record that was never delivered. */
+  readonly attempts: number;
+  /** Consecutive deliveries that ended unknown. */
+  readonly unknowns: number;
+  /** Unix ms of the append. */
+  readonly storedAt: number;
+  readonly record: Uint8Array;
+}
+
+/** What became of a leased record. */
+export type Settlement =
+  | { readonly seq: number; readonly outcome: 'done' }
+  /** Deliver again at `dueAt` (Unix ms); `spend: false` for a refusal, which costs no attempt. */
+  | {
+      readonly seq: number;
+      readonly outcome: 'retry';
+      readonly dueAt: number;
+      readonly spend: boolean;
+      readonly unknown: boolean;
+    }
+  | { readonly seq: number; readonly outcome: 'dead'; readonly reason: string; readonly code: string };
+
+export interface QueueCounts {
+  /** Records not yet delivered or dead: queued, leased and parked. */
+  readonly records: number;
+  readonly bytes: number;
+  readonly parked: number;
+  readonly dead: number;
+  readonly evictedTotal: number;
+  readonly evictedBytesTotal: number;
+  /** Unix ms of the oldest undelivered record, if any. */
+  readonly oldestStoredAt: number | undefined;
+}
+
+export interface QueueStore {
+  /** Resolves once the record is durable. Rejects with StoreError; then nothing of it is stored. */
+  append(record: Uint8Array, options?: AppendOptions): Promise<AppendResult>;
+  /** Oldest first, parked records whose time has come before queued ones; may return fewer, or none. */
+  lease(maxRecords: number, maxBytes: number): Promise<LeasedRecord[]>;
+  /** Resolves once durable. A seq that isn't leased is ignored. */
+  settle(settlement: Settlement): Promise<void>;
+  /** Counters as of the last commit; synchronous, costs nothing. */
+  counts(): QueueCounts;
+  /** Unix ms of the earliest parked record, if any. */
+  nextDueAt(): number | undefined;
+  /** Listener for committed changes that freed bytes or made a record leasable. Returns its removal. */
+  onChange(listener: () => void): () => void;
+  /** Listener for a failed worker or file: `undefined` when it works again. Returns its removal. */
+  onHealth(listener: (fault: Error | undefined) => void): () => void;
+  /** Waits for what was appended and settled before, then lets go of the file. */
+  close(): Promise<void>;
+}
