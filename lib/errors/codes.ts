@@ -12,6 +12,7 @@ export const ERROR_CODES = {
   ERR_SLUICE_BODY_TOO_LARGE: 'a request body is over the limit',
   ERR_SLUICE_BODY_TIMEOUT: 'a sender took too long for its request body',
   ERR_SLUICE_BODY_BUDGET: 'too many request bodies are being read at once',
+  ERR_SLUICE_BODY_CHARSET: 'the body of a request names a charset that cannot be decoded',
   ERR_SLUICE_BODY_INCOMPLETE: 'a sender left before its request body was complete',
   // delivery
   ERR_SLUICE_DELIVERY_TIMEOUT: 'the flow did not finish with the record in time',
