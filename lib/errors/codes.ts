@@ -9,6 +9,10 @@ export const ERROR_CODES = {
   ERR_SLUICE_DELIVERY_TIMEOUT: 'the flow did not finish with the record in time',
   ERR_SLUICE_DELIVERY_ABORTED: 'a deploy or shutdown interrupted the record',
   ERR_SLUICE_DELIVERY_UNROUTED: 'no live node received the record',
+  // queue: the stored record
+  ERR_SLUICE_RECORD_UNSERIALISABLE: 'a message holds something that cannot be stored',
+  ERR_SLUICE_RECORD_VERSION: 'a stored record has a format this version does not know',
+  ERR_SLUICE_RECORD_DAMAGED: 'a stored record cannot be read',
   // webhook
   ERR_SLUICE_WEBHOOK_SECRET_MISSING: 'a webhook has no secret',
   ERR_SLUICE_WEBHOOK_SECRET_MALFORMED: 'a webhook secret is not written as its scheme expects',
