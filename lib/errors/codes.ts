@@ -18,6 +18,22 @@ export const ERROR_CODES = {
   ERR_SLUICE_DELIVERY_TIMEOUT: 'the flow did not finish with the record in time',
   ERR_SLUICE_DELIVERY_ABORTED: 'a deploy or shutdown interrupted the record',
   ERR_SLUICE_DELIVERY_UNROUTED: 'no live node received the record',
+  // queue: the stored record
+  ERR_SLUICE_RECORD_UNSERIALISABLE: 'a message holds something that cannot be stored',
+  ERR_SLUICE_RECORD_VERSION: 'a stored record has a format this version does not know',
+  ERR_SLUICE_RECORD_DAMAGED: 'a stored record cannot be read',
+  // webhook
+  ERR_SLUICE_WEBHOOK_SECRET_MISSING: 'a webhook has no secret',
+  ERR_SLUICE_WEBHOOK_SECRET_MALFORMED: 'a webhook secret is not written as its scheme expects',
+  ERR_SLUICE_WEBHOOK_SCHEME_INVALID: 'the properties of a signature scheme cannot work together',
+  ERR_SLUICE_WEBHOOK_BAD_SIGNATURE: 'the signature of a request does not fit a configured secret',
+  ERR_SLUICE_WEBHOOK_MISSING_HEADER: 'a header that the signature scheme needs is missing',
+  ERR_SLUICE_WEBHOOK_MALFORMED_HEADER: 'a header of the signature scheme is not written as it should be',
+  ERR_SLUICE_WEBHOOK_STALE_TIMESTAMP: 'the signed timestamp is too far from now',
+  // body
+  ERR_SLUICE_BODY_NOT_JSON: 'the body of a request is not JSON',
+  ERR_SLUICE_BODY_NOT_TEXT: 'the body of a request is not text in the charset it names',
+  ERR_SLUICE_BODY_CHARSET: 'the body of a request names a charset that cannot be decoded',
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_CODES;
