@@ -52,7 +52,9 @@ async function buildEditor(type) {
   for (const language of await readdir(join(source, 'locales'))) {
     const texts = `${type}.json`;
     await mkdir(join(target, 'locales', language), { recursive: true });
-    await copyFile(join(source, 'locales', language, texts), join(target, 'locales', language, texts));
+    const own = JSON.parse(await readFile(join(source, 'locales', language, texts), 'utf8'));
+    const shared = JSON.parse(await readFile(join(root, 'lib/editor/locales', `${language}.json`), 'utf8'));
+    await writeFile(join(target, 'locales', language, texts), JSON.stringify({ ...own, sluice: shared }));
   }
 }
 
