@@ -8,7 +8,10 @@ export const CAPTURE = '__sluiceRegister';
 
 /** @typedef {Record<string, unknown>} Definition */
 
-/** Answers to every use that a module makes of a global of the browser while it loads. */
+/**
+ * Answers to every use that a module makes of a global of the browser while it loads.
+ * @type {object}
+ */
 const anything = new Proxy(() => undefined, {
   get: (_target, name) => (name === Symbol.toPrimitive ? () => '' : anything),
   apply: () => anything,

@@ -31,8 +31,7 @@ async function quickStart(port, secret) {
  */
 export async function ensureFirstFlow(url, port, secret) {
   const example = await quickStart(port, secret);
-  /** @type {FlowNode[]} */
-  const deployed = await (await fetch(`${url}/flows`)).json();
+  const deployed = /** @type {FlowNode[]} */ (await (await fetch(`${url}/flows`)).json());
   const webhook = example.find(isWebhook);
   if (deployed.length > 0) return deployed.find((node) => node.id === webhook?.id);
   const answer = await fetch(`${url}/flows`, {
