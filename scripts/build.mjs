@@ -26,7 +26,9 @@ async function compileRuntime() {
 
 /** @param {readonly string[]} types */
 async function buildEditors(types) {
-  const results = await Promise.allSettled(types.map((type) => buildEditor(root, type, join(out, 'nodes', type))));
+  const results = await Promise.allSettled(
+    types.map((type) => buildEditor(root, type, join(out, 'nodes', type))),
+  );
   return results.flatMap((result, index) =>
     result.status === 'rejected' ? [`nodes/${types[index]}: ${result.reason.message}`] : [],
   );

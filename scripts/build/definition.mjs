@@ -36,7 +36,9 @@ export function evaluateDefinition(script, type) {
   new Script(script, { filename: `${type}.editor.js` }).runInContext(context, { timeout: 5_000 });
   const definition = registered.get(type);
   if (!definition) {
-    throw new Error(`${type}.editor.ts has to register "${type}"; it registered: ${[...registered.keys()].join(', ') || 'nothing'}`);
+    throw new Error(
+      `${type}.editor.ts has to register "${type}"; it registered: ${[...registered.keys()].join(', ') || 'nothing'}`,
+    );
   }
   return definition;
 }

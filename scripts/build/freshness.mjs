@@ -5,7 +5,15 @@ import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { nodeFolders } from './manifest.mjs';
 
-const SOURCES = ['lib', 'nodes', 'icons', 'scripts/build', 'scripts/build.mjs', 'package.json', 'package-lock.json'];
+const SOURCES = [
+  'lib',
+  'nodes',
+  'icons',
+  'scripts/build',
+  'scripts/build.mjs',
+  'package.json',
+  'package-lock.json',
+];
 const CONFIGS = ['tsconfig.json', 'tsconfig.build.json'];
 const STAMP = '.sources';
 

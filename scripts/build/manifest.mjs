@@ -39,7 +39,9 @@ export function manifestProblems(folders, listed) {
   for (const folder of folders) {
     const expected = `dist/nodes/${folder}/${folder}.js`;
     if (listed[folder] === undefined) {
-      problems.push(`nodes/${folder} is not in package.json: add "${folder}": "${expected}" to node-red.nodes`);
+      problems.push(
+        `nodes/${folder} is not in package.json: add "${folder}": "${expected}" to node-red.nodes`,
+      );
     } else if (listed[folder] !== expected) {
       problems.push(`package.json has ${listed[folder]} for ${folder}, the build writes ${expected}`);
     }

@@ -21,7 +21,11 @@ export const LEAST_NODE = '20.19.0';
 export function requireNode() {
   if (isAtLeast(process.versions.node, LEAST_NODE)) return;
   console.error(
-    'Sluice needs Node.js ' + LEAST_NODE + ' or newer; this is ' + process.version + '. Get one from https://nodejs.org',
+    'Sluice needs Node.js ' +
+      LEAST_NODE +
+      ' or newer; this is ' +
+      process.version +
+      '. Get one from https://nodejs.org',
   );
   process.exit(1);
 }

@@ -35,7 +35,9 @@ async function greet(nodeRed, secret) {
     const { sign } = require(inRoot('dist/lib/webhook/sign.js'));
     console.log(`\nSend a signed order (in another terminal, as often as you like):\n`);
     console.log(curlLine(nodeRed.url, webhook, secret, sign));
-    console.log('\nIt is answered once it is stored on disk; then it is delivered and shows under "delivered order".');
+    console.log(
+      '\nIt is answered once it is stored on disk; then it is delivered and shows under "delivered order".',
+    );
   }
   console.log('Ctrl-C ends it. What is queued stays queued in .sluice/start.\n');
 }

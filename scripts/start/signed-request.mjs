@@ -20,9 +20,11 @@ export function curlLine(url, webhook, secret, sign) {
     { body: Buffer.from(body), id: 'to-be-replaced', nowSecs: Math.floor(Date.now() / 1000) },
   );
   const idHeader = String(webhook['idHeader']);
-  const lines = Object.entries({ 'content-type': 'application/json', ...headers, [idHeader]: REQUEST_ID }).map(
-    ([name, value]) => `-H "${name}: ${value}"`,
-  );
+  const lines = Object.entries({
+    'content-type': 'application/json',
+    ...headers,
+    [idHeader]: REQUEST_ID,
+  }).map(([name, value]) => `-H "${name}: ${value}"`);
   const data = process.platform === 'win32' ? `"${body.replaceAll('"', '\\"')}"` : `'${body}'`;
   return `curl -i ${url}/api/hooks/${String(webhook['hook'])} ${lines.join(' ')} -d ${data}`;
 }
