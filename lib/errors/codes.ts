@@ -5,6 +5,14 @@
 export const ERROR_CODES = {
   // config
   ERR_SLUICE_CONFIG_INVALID: 'a saved property of a node cannot work',
+  // http
+  ERR_SLUICE_HTTP_DISABLED: 'Node-RED serves no HTTP for nodes',
+  ERR_SLUICE_HTTP_PATH_TAKEN: 'another node already serves this path',
+  ERR_SLUICE_HTTP_RAW_BODY: 'another middleware read the request body before its signature could be verified',
+  ERR_SLUICE_BODY_TOO_LARGE: 'a request body is over the limit',
+  ERR_SLUICE_BODY_TIMEOUT: 'a sender took too long for its request body',
+  ERR_SLUICE_BODY_BUDGET: 'too many request bodies are being read at once',
+  ERR_SLUICE_BODY_INCOMPLETE: 'a sender left before its request body was complete',
   // delivery
   ERR_SLUICE_DELIVERY_TIMEOUT: 'the flow did not finish with the record in time',
   ERR_SLUICE_DELIVERY_ABORTED: 'a deploy or shutdown interrupted the record',
