@@ -17,6 +17,11 @@ export const ERROR_CODES = {
   ERR_SLUICE_DELIVERY_TIMEOUT: 'the flow did not finish with the record in time',
   ERR_SLUICE_DELIVERY_ABORTED: 'a deploy or shutdown interrupted the record',
   ERR_SLUICE_DELIVERY_UNROUTED: 'no live node received the record',
+
+  // queue: the stored record
+  ERR_SLUICE_RECORD_UNSERIALISABLE: 'a message holds something that cannot be stored',
+  ERR_SLUICE_RECORD_VERSION: 'a stored record has a format this version does not know',
+  ERR_SLUICE_RECORD_DAMAGED: 'a stored record cannot be read',
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_CODES;
