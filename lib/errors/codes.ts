@@ -22,6 +22,17 @@ export const ERROR_CODES = {
   ERR_SLUICE_RECORD_UNSERIALISABLE: 'a message holds something that cannot be stored',
   ERR_SLUICE_RECORD_VERSION: 'a stored record has a format this version does not know',
   ERR_SLUICE_RECORD_DAMAGED: 'a stored record cannot be read',
+
+  // push queue
+  ERR_SLUICE_QUEUE_FULL: 'a push queue is at its quota and refuses the record',
+  ERR_SLUICE_QUEUE_WRITER_FULL: 'too many records wait for the disk',
+  ERR_SLUICE_QUEUE_OPENING: 'a push queue is not open yet',
+  ERR_SLUICE_QUEUE_CLOSED: 'a push queue has been closed',
+  ERR_SLUICE_QUEUE_NAME_TAKEN: 'two push queue nodes name the same queue',
+  ERR_SLUICE_QUEUE_STORE_UNSUPPORTED: 'a push queue asks for a store that this version does not have',
+  ERR_SLUICE_QUEUE_REJECTED: 'a record was rejected for good by its destination',
+  ERR_SLUICE_QUEUE_ATTEMPTS_SPENT: 'a record was delivered as often as allowed, without success',
+  ERR_SLUICE_QUEUE_OUTCOME_UNKNOWN: 'deliveries of a record ended without a known outcome too often in a row',
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_CODES;
