@@ -45,7 +45,9 @@ export function readBody(
   const take = (chunk: Buffer) => {
     if (size + chunk.length > maxBytes) return finish(tooLarge(maxBytes));
     if (!budget.reserve(chunk.length)) {
-      return finish(new InputError('ERR_SLUICE_BODY_BUDGET', 'too many request bodies are being read at once'));
+      return finish(
+        new InputError('ERR_SLUICE_BODY_BUDGET', 'too many request bodies are being read at once'),
+      );
     }
     size += chunk.length;
     chunks.push(chunk);

@@ -12,6 +12,7 @@ export const ERROR_CODES = {
   ERR_SLUICE_BODY_TOO_LARGE: 'a request body is over the limit',
   ERR_SLUICE_BODY_TIMEOUT: 'a sender took too long for its request body',
   ERR_SLUICE_BODY_BUDGET: 'too many request bodies are being read at once',
+  ERR_SLUICE_BODY_CHARSET: 'the body of a request names a charset that cannot be decoded',
   ERR_SLUICE_BODY_INCOMPLETE: 'a sender left before its request body was complete',
   // delivery
   ERR_SLUICE_DELIVERY_TIMEOUT: 'the flow did not finish with the record in time',
@@ -33,6 +34,20 @@ export const ERROR_CODES = {
   ERR_SLUICE_QUEUE_REJECTED: 'a record was rejected for good by its destination',
   ERR_SLUICE_QUEUE_ATTEMPTS_SPENT: 'a record was delivered as often as allowed, without success',
   ERR_SLUICE_QUEUE_OUTCOME_UNKNOWN: 'deliveries of a record ended without a known outcome too often in a row',
+  // rest-sink
+  ERR_SLUICE_REST_BACKLOG_FULL: 'the backlog of a REST sink is full; the origin keeps the record',
+  ERR_SLUICE_REST_BUSY: 'the destination is overloaded or failing; it is tried again',
+  ERR_SLUICE_REST_EVICTED: 'the record was the oldest in a full backlog and made room for a newer one',
+  ERR_SLUICE_REST_NOT_FOUND: 'the destination does not know this address or method',
+  ERR_SLUICE_REST_PAYLOAD: 'the payload has no form in which it could be sent',
+  ERR_SLUICE_REST_REDIRECTED: 'the destination answered with a redirect',
+  ERR_SLUICE_REST_REJECTED: 'the destination refused this record for good',
+  ERR_SLUICE_REST_TIMEOUT: 'the destination did not answer in time',
+  ERR_SLUICE_REST_TLS: 'no trusted TLS connection to the destination',
+  ERR_SLUICE_REST_UNAUTHORIZED: 'the destination or the proxy refused the credentials',
+  ERR_SLUICE_REST_UNEXPECTED: 'the destination answered with a status that is neither success nor failure',
+  ERR_SLUICE_REST_UNREACHABLE:
+    'no connection to the destination, or one that broke before the answer was complete',
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_CODES;

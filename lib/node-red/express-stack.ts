@@ -51,6 +51,8 @@ export function isTransparent(
     !layer.route &&
     layer.name !== 'mounted_app' &&
     !HARMLESS.has(layer.name ?? '') &&
-    (!layer.regexp || layer.regexp.fast_slash === true || paths.some((path) => layer.regexp?.test(prefix + path)));
+    (!layer.regexp ||
+      layer.regexp.fast_slash === true ||
+      paths.some((path) => layer.regexp?.test(prefix + path)));
   return lastApp >= 0 && !outerStack.slice(0, lastApp).some(foreign(base)) && !innerStack.some(foreign(''));
 }

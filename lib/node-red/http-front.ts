@@ -40,7 +40,10 @@ export class HttpFront {
    */
   mount(path: string, endpoint: Endpoint): () => void {
     if (this.RED.settings.httpNodeRoot === false || typeof this.RED.httpNode !== 'function') {
-      throw new ConfigError('ERR_SLUICE_HTTP_DISABLED', 'httpNodeRoot is false in settings.js: nodes can serve no HTTP');
+      throw new ConfigError(
+        'ERR_SLUICE_HTTP_DISABLED',
+        'httpNodeRoot is false in settings.js: nodes can serve no HTTP',
+      );
     }
     if (this.#endpoints.has(path)) {
       throw new ConfigError('ERR_SLUICE_HTTP_PATH_TAKEN', `another node already serves ${path}`);
@@ -75,7 +78,8 @@ export class HttpFront {
     const { httpNodeAuth, httpNodeMiddleware, httpNodeCors, httpAdminMiddleware } = this.RED.settings;
     const bare = !httpNodeAuth && !httpNodeMiddleware && !httpNodeCors && !httpAdminMiddleware;
     const inside = [...this.#endpoints.keys()].flatMap((path) => [path, `${path}/record`]);
-    this.#direct = bare && isTransparent(root, httpNode, [this.#first, this.#behindMiddleware], this.#base, inside);
+    this.#direct =
+      bare && isTransparent(root, httpNode, [this.#first, this.#behindMiddleware], this.#base, inside);
   }
 
   /** Top of the root app. */
@@ -127,7 +131,8 @@ export class HttpFront {
     const { httpNodeMiddleware, httpNodeCors } = this.RED.settings;
     const steps: HttpHandler[] = [];
     if (httpNodeCors) steps.push(corsHandler(httpNodeCors));
-    for (const step of [httpNodeMiddleware].flat()) if (typeof step === 'function') steps.push(step as HttpHandler);
+    for (const step of [httpNodeMiddleware].flat())
+      if (typeof step === 'function') steps.push(step as HttpHandler);
     const run = (index: number) => (error?: unknown) => {
       const step = steps[index];
       if (error || !step) return next(error);

@@ -24,5 +24,7 @@ export function onInput(node: RuntimeNode, handle: (msg: Message, send: Send) =>
 
 /** A short text of an error for a node's status: its code without the prefix, else the start of its message. */
 export function errorLabel(error: unknown): string {
-  return error instanceof SluiceError ? error.code.replace(/^ERR_SLUICE_/, '') : asError(error).message.slice(0, 20);
+  return error instanceof SluiceError
+    ? error.code.replace(/^ERR_SLUICE_/, '')
+    : asError(error).message.slice(0, 20);
 }
