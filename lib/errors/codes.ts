@@ -33,6 +33,17 @@ export const ERROR_CODES = {
   ERR_SLUICE_BODY_NOT_JSON: 'the body of a request is not JSON',
   ERR_SLUICE_BODY_NOT_TEXT: 'the body of a request is not text in the charset it names',
   ERR_SLUICE_BODY_CHARSET: 'the body of a request names a charset that cannot be decoded',
+
+  // push queue
+  ERR_SLUICE_QUEUE_FULL: 'a push queue is at its quota and refuses the record',
+  ERR_SLUICE_QUEUE_WRITER_FULL: 'too many records wait for the disk',
+  ERR_SLUICE_QUEUE_OPENING: 'a push queue is not open yet',
+  ERR_SLUICE_QUEUE_CLOSED: 'a push queue has been closed',
+  ERR_SLUICE_QUEUE_NAME_TAKEN: 'two push queue nodes name the same queue',
+  ERR_SLUICE_QUEUE_STORE_UNSUPPORTED: 'a push queue asks for a store that this version does not have',
+  ERR_SLUICE_QUEUE_REJECTED: 'a record was rejected for good by its destination',
+  ERR_SLUICE_QUEUE_ATTEMPTS_SPENT: 'a record was delivered as often as allowed, without success',
+  ERR_SLUICE_QUEUE_OUTCOME_UNKNOWN: 'deliveries of a record ended without a known outcome too often in a row',
   // rest-sink
   ERR_SLUICE_REST_BACKLOG_FULL: 'the backlog of a REST sink is full; the origin keeps the record',
   ERR_SLUICE_REST_BUSY: 'the destination is overloaded or failing; it is tried again',
