@@ -30,7 +30,7 @@ describe('the package in a Node-RED of its own', () => {
   it('serves the html, icon and texts of each node to the editor', async () => {
     const html = await (await fetch(`${child.url}/nodes`, { headers: { accept: 'text/html' } })).text();
     for (const type of Object.keys(listed)) {
-      expect(html).toContain(`data-template-name="${type}"`);
+      expect(html.includes(`data-template-name="${type}"`), `the dialog of ${type}`).toBe(true);
       const icon = await fetch(`${child.url}/icons/@sluice/node-red/${type}.svg`);
       expect([type, icon.status, icon.headers.get('content-type')]).toEqual([type, 200, 'image/svg+xml']);
       const texts = await fetch(`${child.url}/locales/@sluice/node-red/${type}?lng=en-US`);
