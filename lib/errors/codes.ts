@@ -9,6 +9,12 @@ export const ERROR_CODES = {
   ERR_SLUICE_DELIVERY_TIMEOUT: 'the flow did not finish with the record in time',
   ERR_SLUICE_DELIVERY_ABORTED: 'a deploy or shutdown interrupted the record',
   ERR_SLUICE_DELIVERY_UNROUTED: 'no live node received the record',
+  // flow-graph
+  ERR_SLUICE_FLOW_SOURCE_UNKNOWN: 'no enabled node of the flow has this id or name',
+  ERR_SLUICE_FLOW_SOURCE_AMBIGUOUS: 'several nodes of the flow go by this name',
+  // cli
+  ERR_SLUICE_CLI_FILE_UNREADABLE: 'the file cannot be read',
+  ERR_SLUICE_CLI_NOT_A_FLOW: 'the file holds no Node-RED flow',
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_CODES;
