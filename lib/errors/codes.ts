@@ -12,17 +12,27 @@ export const ERROR_CODES = {
   ERR_SLUICE_BODY_TOO_LARGE: 'a request body is over the limit',
   ERR_SLUICE_BODY_TIMEOUT: 'a sender took too long for its request body',
   ERR_SLUICE_BODY_BUDGET: 'too many request bodies are being read at once',
-  ERR_SLUICE_BODY_CHARSET: 'the body of a request names a charset that cannot be decoded',
   ERR_SLUICE_BODY_INCOMPLETE: 'a sender left before its request body was complete',
   // delivery
   ERR_SLUICE_DELIVERY_TIMEOUT: 'the flow did not finish with the record in time',
   ERR_SLUICE_DELIVERY_ABORTED: 'a deploy or shutdown interrupted the record',
   ERR_SLUICE_DELIVERY_UNROUTED: 'no live node received the record',
-
   // queue: the stored record
   ERR_SLUICE_RECORD_UNSERIALISABLE: 'a message holds something that cannot be stored',
   ERR_SLUICE_RECORD_VERSION: 'a stored record has a format this version does not know',
   ERR_SLUICE_RECORD_DAMAGED: 'a stored record cannot be read',
+  // webhook
+  ERR_SLUICE_WEBHOOK_SECRET_MISSING: 'a webhook has no secret',
+  ERR_SLUICE_WEBHOOK_SECRET_MALFORMED: 'a webhook secret is not written as its scheme expects',
+  ERR_SLUICE_WEBHOOK_SCHEME_INVALID: 'the properties of a signature scheme cannot work together',
+  ERR_SLUICE_WEBHOOK_BAD_SIGNATURE: 'the signature of a request does not fit a configured secret',
+  ERR_SLUICE_WEBHOOK_MISSING_HEADER: 'a header that the signature scheme needs is missing',
+  ERR_SLUICE_WEBHOOK_MALFORMED_HEADER: 'a header of the signature scheme is not written as it should be',
+  ERR_SLUICE_WEBHOOK_STALE_TIMESTAMP: 'the signed timestamp is too far from now',
+  // body
+  ERR_SLUICE_BODY_NOT_JSON: 'the body of a request is not JSON',
+  ERR_SLUICE_BODY_NOT_TEXT: 'the body of a request is not text in the charset it names',
+  ERR_SLUICE_BODY_CHARSET: 'the body of a request names a charset that cannot be decoded',
 
   // push queue
   ERR_SLUICE_QUEUE_FULL: 'a push queue is at its quota and refuses the record',
