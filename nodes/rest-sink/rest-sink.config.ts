@@ -1,4 +1,4 @@
-import { choice, number, text, type Fields } from '../../lib/config/fields';
+import { choice, number, text, type Credentials, type Fields } from '#lib/config/fields';
 
 export interface RestSinkConfig {
   readonly name: string;
@@ -30,7 +30,7 @@ export interface RestSinkConfig {
 const HEADER_LINES = /^(?:[!#$%&'*+.^`|~\w-]+:[^\r\n]*(?:\r?\n\s*|$))*$/;
 const STATUS_CODES = /^[1-5](?:\d\d|xx)(?:\s*,\s*[1-5](?:\d\d|xx))*$/i;
 
-export const restSinkFields: Fields<RestSinkConfig> = {
+export const fields: Fields<RestSinkConfig> = {
   name: text(),
   url: text('', { required: true, pattern: /^https?:\/\/[^\s/@]+(?:\/\S*|\?\S*)?$/i }),
   method: choice('POST', ['POST', 'PUT', 'PATCH', 'DELETE']),
@@ -46,6 +46,12 @@ export const restSinkFields: Fields<RestSinkConfig> = {
   batch: number(1, { min: 1, max: 10_000 }),
   successCodes: text('2xx', { pattern: STATUS_CODES }),
   clientErrors: choice('kept', ['kept', 'permanent']),
+};
+
+export const credentials: Credentials<'user' | 'password' | 'token'> = {
+  user: { type: 'text' },
+  password: { type: 'password' },
+  token: { type: 'password' },
 };
 
 /** Whether a status code counts as delivered, by a `successCodes` text that passed its field. */
