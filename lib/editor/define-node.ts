@@ -61,6 +61,18 @@ export function defineNode<Config extends { name: string }>(
     };
   }
 
+  /** Why each input of the dialog won't do; empty for one that will. */
+  function reasonsFor(
+    values: Readonly<Record<string, unknown>>,
+    credential: (name: string) => string,
+  ): Map<string, string> {
+    const reasons = new Map<string, string>(names.map((name) => [name, reasonFor(name, values)]));
+    for (const name of requiredCredentials) {
+      reasons.set(name, credential(name) === '' ? translate('sluice.problem.required') : '');
+    }
+    return reasons;
+  }
+
   function close(this: EditorNode): void {
     openForms.delete(this.id);
   }
@@ -87,7 +99,7 @@ export function defineNode<Config extends { name: string }>(
     },
     outputLabels: (index) => translate(`${type}.output.${index}`),
     oneditprepare() {
-      const form = new Form(fields, this, reasonFor);
+      const form = new Form(fields, this, reasonsFor);
       openForms.set(this.id, form);
       options.onOpen?.(form, this);
       form.start();
