@@ -19,6 +19,8 @@ interface NodeOptions<Config extends object> {
   readonly credentials?: Credentials<string>;
   /** Those without which the node can't start. */
   readonly requiredCredentials?: readonly string[];
+  /** Properties that hold the id of a config node, with its type: the editor makes their input a choice of those. */
+  readonly configNodes?: Partial<Record<keyof Config & string, string>>;
   readonly problemsOf?: ProblemsOf<Config>;
   readonly inputs: 0 | 1;
   readonly outputs: number;
@@ -51,14 +53,28 @@ export function defineNode<Config extends { name: string }>(
   }
 
   function property(name: keyof Config & string): PropertyDefinition {
+    const configType = options.configNodes?.[name];
     return {
       value: fields[name].default,
+      ...(configType === undefined ? {} : { type: configType, required: false }),
       // Other properties count as they stand in the open dialog, not as they were saved last.
       validate(value, _options) {
         const others = openForms.get(this.id)?.values() ?? this;
         return reasonFor(name, { ...others, [name]: value }) || true;
       },
     };
+  }
+
+  /** Why each input of the dialog won't do; empty for one that will. */
+  function reasonsFor(
+    values: Readonly<Record<string, unknown>>,
+    credential: (name: string) => string,
+  ): Map<string, string> {
+    const reasons = new Map<string, string>(names.map((name) => [name, reasonFor(name, values)]));
+    for (const name of requiredCredentials) {
+      reasons.set(name, credential(name) === '' ? translate('sluice.problem.required') : '');
+    }
+    return reasons;
   }
 
   function close(this: EditorNode): void {
@@ -87,7 +103,7 @@ export function defineNode<Config extends { name: string }>(
     },
     outputLabels: (index) => translate(`${type}.output.${index}`),
     oneditprepare() {
-      const form = new Form(fields, this, reasonFor);
+      const form = new Form(fields, this, reasonsFor);
       openForms.set(this.id, form);
       options.onOpen?.(form, this);
       form.start();

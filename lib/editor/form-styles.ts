@@ -23,7 +23,8 @@ export const FORM_STYLES = `
 .sluice-form .sluice-reason::before { content: "\\26A0"; margin-right: 5px; }
 .sluice-form code { font-size: 12px; padding: 1px 4px; overflow-wrap: anywhere; white-space: normal; color: inherit; }
 .sluice-form .sluice-url { display: flex; align-items: center; gap: 8px; margin: 6px 0 0 calc(var(--sluice-label) + 10px); }
-.sluice-form .sluice-url > code { flex: 1; padding: 4px 8px; user-select: all; }
+.sluice-form .sluice-url > code { padding: 0; background: none; border: 0; user-select: all; }
+.sluice-form .sluice-url > .sluice-copy { flex: none; }
 .sluice-form .sluice-advice { margin: 8px 0 0 calc(var(--sluice-label) + 10px); padding: 8px 10px; border-left: 3px solid #d18f1f; border-radius: 0 4px 4px 0; font-size: 12px; line-height: 1.45; color: var(--red-ui-primary-text-color, #444); background: rgba(209, 143, 31, .1); }
 .sluice-form .sluice-advice > .red-ui-button { margin-top: 6px; }
 .sluice-form .sluice-note { border-left-color: #5b87b5; background: rgba(91, 135, 181, .1); }
@@ -33,7 +34,7 @@ export const FORM_STYLES = `
 .sluice-form details > .sluice-row { margin-left: 12px; margin-right: 12px; }
 .sluice-form details .sluice-field > label,
 .sluice-form details { --sluice-label: 137px; }
-.sluice-form h4 { margin: 18px 0 10px; font-size: 13px; font-weight: 600; color: var(--red-ui-primary-text-color, #444); }
+.sluice-form .sluice-group { --sluice-label: 137px; margin: 0 0 12px; padding: 2px 0 1px 11px; border-left: 2px solid var(--red-ui-secondary-border-color, #ddd); }
 .sluice-form :focus-visible { outline: 2px solid var(--red-ui-form-input-focus-color, #5b87b5); outline-offset: 1px; }
 @container (max-width: 400px) {
   .sluice-form .sluice-field { flex-wrap: wrap; }

@@ -17,12 +17,16 @@ export class Form<Config extends object> {
   constructor(
     private readonly fields: Fields<Config>,
     private readonly saved: Readonly<Record<string, unknown>>,
-    private readonly reasonFor: (name: keyof Config & string, values: Record<string, unknown>) => string,
+    private readonly reasonsFor: (
+      values: Readonly<Record<string, unknown>>,
+      credential: (name: string) => string,
+    ) => ReadonlyMap<string, string>,
   ) {
     const root = this.input('name')?.closest<HTMLElement>('.sluice-form');
     if (!root) throw new Error('the form has no .sluice-form around its inputs');
     this.root = root;
     addStyles();
+    this.fillIn();
     const update = () => this.update();
     root.addEventListener('input', update);
     root.addEventListener('change', update);
@@ -89,11 +93,19 @@ export class Form<Config extends object> {
     for (const element of this.root.querySelectorAll(`[data-text="${name}"]`)) element.textContent = text;
   }
 
+  /** A flow saved before a property existed lacks it; an empty input would then be saved as if it were meant. */
+  private fillIn(): void {
+    for (const name of Object.keys(this.fields) as (keyof Config & string)[]) {
+      if (this.saved[name] !== undefined) continue;
+      const value: unknown = this.fields[name].default;
+      this.set(name, typeof value === 'boolean' ? value : String(value));
+    }
+  }
+
   private update(): void {
     const values = this.values();
-    for (const name of Object.keys(this.fields) as (keyof Config & string)[]) {
-      this.showReason(name, this.reasonFor(name, values));
-    }
+    const credential = (name: string) => this.input(name)?.value ?? '';
+    for (const [name, reason] of this.reasonsFor(values, credential)) this.showReason(name, reason);
     for (const part of this.root.querySelectorAll<HTMLElement>('[data-when]')) {
       // What is wrong is never hidden: the node couldn't be put right.
       const isWrong = part.querySelector('[aria-invalid=true]') !== null;

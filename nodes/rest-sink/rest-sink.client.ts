@@ -1,5 +1,5 @@
 import { EnvHttpProxyAgent, type Dispatcher } from 'undici';
-import { DeliveryError } from '../../lib/errors/errors';
+import { DeliveryError } from '#lib/errors/errors';
 import type { RequestTemplate } from './rest-sink.request';
 
 export interface Answer {

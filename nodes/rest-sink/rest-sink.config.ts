@@ -1,4 +1,4 @@
-import { choice, number, text, type Fields } from '../../lib/config/fields';
+import { choice, number, text, type Conflict, type Credentials, type Fields } from '#lib/config/fields';
 
 export interface RestSinkConfig {
   readonly name: string;
@@ -30,7 +30,7 @@ export interface RestSinkConfig {
 const HEADER_LINES = /^(?:[!#$%&'*+.^`|~\w-]+:[^\r\n]*(?:\r?\n\s*|$))*$/;
 const STATUS_CODES = /^[1-5](?:\d\d|xx)(?:\s*,\s*[1-5](?:\d\d|xx))*$/i;
 
-export const restSinkFields: Fields<RestSinkConfig> = {
+export const fields: Fields<RestSinkConfig> = {
   name: text(),
   url: text('', { required: true, pattern: /^https?:\/\/[^\s/@]+(?:\/\S*|\?\S*)?$/i }),
   method: choice('POST', ['POST', 'PUT', 'PATCH', 'DELETE']),
@@ -47,6 +47,19 @@ export const restSinkFields: Fields<RestSinkConfig> = {
   successCodes: text('2xx', { pattern: STATUS_CODES }),
   clientErrors: choice('kept', ['kept', 'permanent']),
 };
+
+export const credentials: Credentials<'user' | 'password' | 'token'> = {
+  user: { type: 'text' },
+  password: { type: 'password' },
+  token: { type: 'password' },
+};
+
+/** Rules over several properties; the runtime refuses to start on one, the form marks it. */
+export function problemsOf({ batch, maxBacklog }: RestSinkConfig): Conflict<RestSinkConfig>[] {
+  if (batch <= maxBacklog) return [];
+  const text = 'must not be more than maxBacklog: a batch is made of records that wait';
+  return [{ property: 'batch', key: 'batchAboveBacklog', text }];
+}
 
 /** Whether a status code counts as delivered, by a `successCodes` text that passed its field. */
 export function successTest(successCodes: string): (statusCode: number) => boolean {

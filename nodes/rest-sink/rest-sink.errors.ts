@@ -1,6 +1,6 @@
-import type { ErrorCode } from '../../lib/errors/codes';
-import { DeliveryError, type FailureClass } from '../../lib/errors/errors';
-import { readRetryAfter } from '../../lib/delivery/retry';
+import type { ErrorCode } from '#lib/errors/codes';
+import { DeliveryError, type FailureClass } from '#lib/errors/errors';
+import { readRetryAfter } from '#lib/delivery/retry';
 import type { Answer } from './rest-sink.client';
 
 export interface AnswerPolicy {

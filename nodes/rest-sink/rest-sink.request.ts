@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { ConfigError, DeliveryError } from '../../lib/errors/errors';
+import { ConfigError, DeliveryError } from '#lib/errors/errors';
 import type { RestSinkConfig } from './rest-sink.config';
 
 export interface RestCredentials {

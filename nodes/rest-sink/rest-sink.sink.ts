@@ -1,9 +1,9 @@
-import { Alarm } from '../../lib/alert/alarm';
-import { DeliveryError } from '../../lib/errors/errors';
-import type { FullPolicy, Hold, Sink, SinkStatus } from '../../lib/delivery/contract';
-import { retryAfterSecs } from '../../lib/delivery/retry';
-import type { DeliveryOutcome, Metrics } from '../../lib/metrics/metrics';
-import { Quota } from '../../lib/quota/quota';
+import { Alarm } from '#lib/alert/alarm';
+import { DeliveryError } from '#lib/errors/errors';
+import type { FullPolicy, Hold, Sink, SinkStatus } from '#lib/delivery/contract';
+import { retryAfterSecs } from '#lib/delivery/retry';
+import type { DeliveryOutcome, Metrics } from '#lib/metrics/metrics';
+import { Quota } from '#lib/quota/quota';
 import type { Answer, RestClient } from './rest-sink.client';
 import { classifyAnswer, classifyFault, type AnswerPolicy } from './rest-sink.errors';
 import { batchKey, joinBatch, type EncodedPayload } from './rest-sink.request';
