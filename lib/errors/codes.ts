@@ -9,6 +9,7 @@ export const ERROR_CODES = {
   ERR_SLUICE_DELIVERY_TIMEOUT: 'the flow did not finish with the record in time',
   ERR_SLUICE_DELIVERY_ABORTED: 'a deploy or shutdown interrupted the record',
   ERR_SLUICE_DELIVERY_UNROUTED: 'no live node received the record',
+  ERR_SLUICE_DELIVERY_UNTRACKABLE: 'a node on the way cannot tell when it has finished with the record',
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_CODES;
