@@ -58,6 +58,12 @@ export const ERROR_CODES = {
   ERR_SLUICE_REST_UNEXPECTED: 'the destination answered with a status that is neither success nor failure',
   ERR_SLUICE_REST_UNREACHABLE:
     'no connection to the destination, or one that broke before the answer was complete',
+  // flow-graph
+  ERR_SLUICE_FLOW_SOURCE_UNKNOWN: 'no enabled node of the flow has this id or name',
+  ERR_SLUICE_FLOW_SOURCE_AMBIGUOUS: 'several nodes of the flow go by this name',
+  // cli
+  ERR_SLUICE_CLI_FILE_UNREADABLE: 'the file cannot be read',
+  ERR_SLUICE_CLI_NOT_A_FLOW: 'the file holds no Node-RED flow',
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_CODES;
