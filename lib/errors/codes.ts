@@ -13,7 +13,13 @@ export const ERROR_CODES = {
   ERR_SLUICE_BODY_TIMEOUT: 'a sender took too long for its request body',
   ERR_SLUICE_BODY_BUDGET: 'too many request bodies are being read at once',
   ERR_SLUICE_BODY_INCOMPLETE: 'a sender left before its request body was complete',
+  ERR_SLUICE_INGEST_TOKEN_MISSING: 'an ingest source has no token',
+  ERR_SLUICE_INGEST_TOKEN: 'the bearer token of a request is missing or wrong',
+  ERR_SLUICE_SOURCE_UNKNOWN: 'no live source has this id',
+  // inbox
+  ERR_SLUICE_INBOX_CRASHES: 'a record ended the process each time it was sent',
   // delivery
+  ERR_SLUICE_DELIVERY_FAILED: 'a node failed with an error that has no code of ours',
   ERR_SLUICE_DELIVERY_TIMEOUT: 'the flow did not finish with the record in time',
   ERR_SLUICE_DELIVERY_ABORTED: 'a deploy or shutdown interrupted the record',
   ERR_SLUICE_DELIVERY_UNROUTED: 'no live node received the record',

@@ -5,16 +5,14 @@
  * same turn in which it is offered, before the store sees it, so a burst can't overshoot (O13); what the store frees is
  * given back when it says so. A producer hears of success only after the commit.
  */
-import { levelOf, type Level } from '../alert/levels';
+import { Alarm } from '../alert/alarm';
+import type { Notice } from '../alert/levels';
 import type { FullPolicy, Hold, Sink, SinkStatus } from '../delivery/contract';
 import { DeliveryError } from '../errors/errors';
 import { Quota } from '../quota/quota';
 import { AppendWindow } from './append-window';
 import type { AppendResult, QueueStore } from './contract';
 import { DrainRate } from './drain-rate';
-
-/** A refusal or eviction keeps the level `full` this long, so that no reader misses one between two looks. */
-const TROUBLE_LASTS_MS = 10_000;
 
 export interface PushQueueOptions {
   /** The node's id, its name (else `push`), type and tab or subflow instance. */
@@ -57,6 +55,7 @@ export class PushQueue implements Sink {
   readonly #quota: Quota;
   readonly #now: () => number;
   readonly #rate: DrainRate;
+  readonly #alarm: Alarm;
   #store: QueueStore | undefined;
   #detach: () => void = () => undefined;
   #fault: Error | undefined = new DeliveryError(
@@ -66,11 +65,12 @@ export class PushQueue implements Sink {
   );
   readonly #window = new AppendWindow();
   #evictedSeen = 0;
+  /** Since this node started; the store's own total goes back to its first record. */
+  #evictedHere = 0;
   #blocked = 0;
   #stored = 0;
   #delivered = 0;
   #writeErrors = 0;
-  #troubleAt = Number.NEGATIVE_INFINITY;
   #wanted = 0;
 
   constructor(options: PushQueueOptions) {
@@ -86,6 +86,11 @@ export class PushQueue implements Sink {
     this.#now = options.now ?? Date.now;
     this.#quota = new Quota(options.quotaBytes > 0 ? options.quotaBytes : Number.POSITIVE_INFINITY);
     this.#rate = new DrainRate(this.#now, options.random ?? Math.random);
+    this.#alarm = new Alarm(() => ({
+      used: this.#quota.used,
+      limit: this.quotaBytes,
+      refusedOrEvicted: this.#blocked + this.#evictedHere,
+    }));
   }
 
   /** Why records are refused now whatever their size: not opened yet, or a failed file or worker. */
@@ -170,7 +175,6 @@ export class PushQueue implements Sink {
 
   countBlocked(records: number): void {
     this.#blocked += records;
-    this.#troubleAt = this.#now();
     this.#options.onBlocked?.(records);
   }
 
@@ -180,18 +184,14 @@ export class PushQueue implements Sink {
     this.#rate.add(bytes);
   }
 
-  level(): Level {
-    const troubled = this.#now() - this.#troubleAt < TROUBLE_LASTS_MS;
-    return levelOf({
-      used: this.#quota.used,
-      limit: this.quotaBytes,
-      refusedOrEvictedSinceLastCheck: troubled ? 1 : 0,
-    });
+  /** The periodic check of the alert machine; `nowMs` is monotonic. */
+  check(nowMs: number): Notice | undefined {
+    return this.#alarm.check(nowMs);
   }
 
   status(): SinkStatus {
     const counts = this.#store?.counts();
-    const level = this.level();
+    const { level } = this.#alarm;
     const used = this.#quota.used;
     const evicted = counts?.evictedTotal ?? 0;
     return {
@@ -230,7 +230,7 @@ export class PushQueue implements Sink {
     const evicted = counts.evictedTotal - this.#evictedSeen;
     if (evicted <= 0) return;
     this.#evictedSeen = counts.evictedTotal;
-    this.#troubleAt = this.#now();
+    this.#evictedHere += evicted;
     this.#options.onEvicted?.(evicted);
   }
 }
