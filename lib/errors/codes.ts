@@ -13,7 +13,13 @@ export const ERROR_CODES = {
   ERR_SLUICE_BODY_TIMEOUT: 'a sender took too long for its request body',
   ERR_SLUICE_BODY_BUDGET: 'too many request bodies are being read at once',
   ERR_SLUICE_BODY_INCOMPLETE: 'a sender left before its request body was complete',
+  ERR_SLUICE_INGEST_TOKEN_MISSING: 'an ingest source has no token',
+  ERR_SLUICE_INGEST_TOKEN: 'the bearer token of a request is missing or wrong',
+  ERR_SLUICE_SOURCE_UNKNOWN: 'no live source has this id',
+  // inbox
+  ERR_SLUICE_INBOX_CRASHES: 'a record ended the process each time it was sent',
   // delivery
+  ERR_SLUICE_DELIVERY_FAILED: 'a node failed with an error that has no code of ours',
   ERR_SLUICE_DELIVERY_TIMEOUT: 'the flow did not finish with the record in time',
   ERR_SLUICE_DELIVERY_ABORTED: 'a deploy or shutdown interrupted the record',
   ERR_SLUICE_DELIVERY_UNROUTED: 'no live node received the record',
@@ -58,6 +64,12 @@ export const ERROR_CODES = {
   ERR_SLUICE_REST_UNEXPECTED: 'the destination answered with a status that is neither success nor failure',
   ERR_SLUICE_REST_UNREACHABLE:
     'no connection to the destination, or one that broke before the answer was complete',
+  // flow-graph
+  ERR_SLUICE_FLOW_SOURCE_UNKNOWN: 'no enabled node of the flow has this id or name',
+  ERR_SLUICE_FLOW_SOURCE_AMBIGUOUS: 'several nodes of the flow go by this name',
+  // cli
+  ERR_SLUICE_CLI_FILE_UNREADABLE: 'the file cannot be read',
+  ERR_SLUICE_CLI_NOT_A_FLOW: 'the file holds no Node-RED flow',
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_CODES;

@@ -1,4 +1,4 @@
-import { choice, number, text, type Credentials, type Fields } from '#lib/config/fields';
+import { choice, number, text, type Conflict, type Credentials, type Fields } from '#lib/config/fields';
 
 export interface RestSinkConfig {
   readonly name: string;
@@ -53,6 +53,13 @@ export const credentials: Credentials<'user' | 'password' | 'token'> = {
   password: { type: 'password' },
   token: { type: 'password' },
 };
+
+/** Rules over several properties; the runtime refuses to start on one, the form marks it. */
+export function problemsOf({ batch, maxBacklog }: RestSinkConfig): Conflict<RestSinkConfig>[] {
+  if (batch <= maxBacklog) return [];
+  const text = 'must not be more than maxBacklog: a batch is made of records that wait';
+  return [{ property: 'batch', key: 'batchAboveBacklog', text }];
+}
 
 /** Whether a status code counts as delivered, by a `successCodes` text that passed its field. */
 export function successTest(successCodes: string): (statusCode: number) => boolean {
