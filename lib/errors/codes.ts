@@ -70,6 +70,7 @@ export const ERROR_CODES = {
   // cli
   ERR_SLUICE_CLI_FILE_UNREADABLE: 'the file cannot be read',
   ERR_SLUICE_CLI_NOT_A_FLOW: 'the file holds no Node-RED flow',
+  ERR_SLUICE_DELIVERY_UNTRACKABLE: 'a node on the way cannot tell when it has finished with the record',
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_CODES;
