@@ -91,6 +91,23 @@ export function stampToStore(traced: Stamp | undefined, queue: string, now: numb
   return { id: ulid(now), source: queue, receivedAt: now, attempt: 1 };
 }
 
+/** The lane of a record with `ordering: key`; one without the property is a lane of its own. */
+export function laneOf(lease: LeasedRecord, keyProperty: string): string {
+  const own = `seq ${lease.seq}`;
+  try {
+    const value = keyProperty
+      .split('.')
+      .reduce<unknown>(
+        (inner, name) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, name) : undefined),
+        decodeRecord(lease.record),
+      );
+    return value === undefined || value === null || value === '' ? own : `key ${JSON.stringify(value)}`;
+  } catch {
+    // It can't be delivered either, and its delivery says why.
+    return own;
+  }
+}
+
 function stampOf(msg: Message, queue: string, { seq, storedAt }: LeasedRecord): Stamp {
   const stored = msg['sluice'];
   if (typeof stored === 'object' && stored !== null && 'id' in stored) return stored as Stamp;

@@ -1,7 +1,7 @@
 import type { SinkStatus } from '#lib/delivery/contract';
 import { errorLabel } from '#lib/node-red/input';
 import type { Mood } from '#lib/node-red/status';
-import type { DrainState } from '#lib/queue/drain';
+import type { DrainState } from '#lib/queue/drain-options';
 
 /** A key under `push-queue.status` of the locale files, with what to show in it; or a text that has no translation. */
 export type StatusText =

@@ -11,7 +11,7 @@ import { PushQueue } from '#lib/queue/push-queue';
 import { encodeRecord } from '#lib/queue/record-format';
 import { fields, problemsOf, type PushQueueConfig } from './push-queue.config';
 import { PushQueueLog } from './push-queue.log';
-import { PushQueueOutput, stampToStore } from './push-queue.source';
+import { laneOf, PushQueueOutput, stampToStore } from './push-queue.source';
 import { statusOf } from './push-queue.status';
 import { claimStore, quotaBytesOf } from './push-queue.store';
 
@@ -157,9 +157,8 @@ function drainOf(
     policy: {
       ...config,
       maxInFlight: config.maxInFlight || DEFAULT_IN_FLIGHT,
-      // Lanes per key hold if all records are one lane; slower than need be, never out of order.
-      ordering: config.ordering === 'none' ? 'none' : 'fifo',
     },
+    keyOf: (lease) => laneOf(lease, config.keyProperty),
     deliver: (lease) => output.deliver(lease),
     readiness: (bytes) => {
       if (!registry.hasLiveOutput(queue.id)) return 'no_destination';
@@ -174,6 +173,6 @@ function drainOf(
         output.emitDead(lease, { reason, code });
       }
     },
-    onStoreError: (error) => log.storeError(error),
+    onError: (error) => log.storeError(error),
   });
 }
