@@ -127,7 +127,7 @@ export = function register(RED: NodeRED): void {
       // Not registered as a sink: sources that reach it refuse, and what arrives all the same is kept by its origin.
       this.error(error);
       this.status({ fill: 'red', shape: 'ring', text: errorLabel(error) });
-      onInput(this, () => Promise.reject(error));
+      onInput(this, () => Promise.reject(error instanceof Error ? error : new Error(String(error))));
     }
   }
   RED.nodes.registerType('rest-sink', RestSinkNode, { credentials });
