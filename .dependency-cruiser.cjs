@@ -4,6 +4,7 @@ const ROOMS = [
   'errors',
   'config',
   'quota',
+  'sqlite',
   'flow-graph',
   'alert',
   'metrics',

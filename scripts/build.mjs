@@ -7,21 +7,22 @@ import { inRoot, root } from './paths.mjs';
 import { runNode } from './process.mjs';
 import { buildEditor } from './build/editor.mjs';
 import { isFresh, markFresh, markStale, pruneCompiled, sourceDigest } from './build/freshness.mjs';
-import { folderProblems, listedNodes, manifestProblems, nodeFolders } from './build/manifest.mjs';
+import {
+  folderProblems,
+  hasEditorHalf,
+  listedNodes,
+  manifestProblems,
+  nodeFolders,
+} from './build/manifest.mjs';
 
 const out = inRoot('dist');
 const flags = new Set(process.argv.slice(2));
 
-/** @param {readonly string[]} problems */
-function fail(problems) {
-  for (const problem of problems) console.error(`build: ${problem}`);
-  process.exit(1);
-}
-
+/** @returns {Promise<string[]>} */
 async function compileRuntime() {
   const tsc = inRoot('node_modules/typescript/bin/tsc');
   const { code } = await runNode([tsc, '-p', inRoot('tsconfig.build.json')], { show: true });
-  if (code !== 0) fail(['the runtime does not compile']);
+  return code === 0 ? [] : ['the runtime does not compile'];
 }
 
 /** @param {readonly string[]} types */
@@ -41,14 +42,16 @@ if (await isFresh(out, digest)) {
   process.exit(0);
 }
 await markStale(out);
-await compileRuntime();
+const problems = await compileRuntime();
 await pruneCompiled(root, out);
 
 const types = await nodeFolders(root);
-const incomplete = types.flatMap((type) => folderProblems(root, type));
-const problems = [...manifestProblems(types, await listedNodes(root)), ...incomplete];
-const complete = types.filter((type) => folderProblems(root, type).length === 0);
-problems.push(...(await buildEditors(complete)));
-if (problems.length > 0) fail(problems);
+problems.push(...manifestProblems(types, await listedNodes(root)));
+problems.push(...types.flatMap((type) => folderProblems(root, type)));
+problems.push(...(await buildEditors(types.filter((type) => hasEditorHalf(root, type)))));
+if (problems.length > 0) {
+  for (const problem of problems) console.error(`build: ${problem}`);
+  process.exit(1);
+}
 await markFresh(out, digest);
 console.log(`built ${types.length} nodes`);

@@ -42,7 +42,10 @@ function createRuntime(RED: NodeRED): SluiceRuntime {
     events: RED.events,
     getNode: (id) => RED.nodes.getNode(id),
     generateId: () => RED.util.generateId(),
+    onFault: (fault) => RED.log.error(`sluice lineage: ${String(fault)}`),
   });
+  // Before the registry's listeners: what those resume is followed from its first message on.
+  lineage.install();
   RED.events.on('flows:stopping', () => registry.flowsStopping());
   RED.events.on('flows:started', ({ config }: FlowsEvent) => {
     front.refresh();

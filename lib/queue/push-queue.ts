@@ -9,6 +9,7 @@ import { Alarm } from '../alert/alarm';
 import type { Notice } from '../alert/levels';
 import type { FullPolicy, Hold, Sink, SinkStatus } from '../delivery/contract';
 import { DeliveryError } from '../errors/errors';
+import type { QueueReading } from '../metrics/queue-gauges';
 import { Quota } from '../quota/quota';
 import { AppendWindow } from './append-window';
 import type { AppendResult, QueueStore } from './contract';
@@ -187,6 +188,18 @@ export class PushQueue implements Sink {
   /** The periodic check of the alert machine; `nowMs` is monotonic. */
   check(nowMs: number): Notice | undefined {
     return this.#alarm.check(nowMs);
+  }
+
+  /** For the queue gauges of the metrics. */
+  reading(): QueueReading {
+    const counts = this.#store?.counts();
+    return {
+      bytes: this.#quota.used,
+      maxBytes: this.quotaBytes,
+      records: counts?.records ?? 0,
+      level: this.#alarm.level,
+      oldestStoredAt: counts?.oldestStoredAt,
+    };
   }
 
   status(): SinkStatus {

@@ -67,7 +67,7 @@ function printProperty(key, value) {
     const names = Object.keys(value).map(
       (name) => `      ${property(name)}: ${member(`definition.${key}`, name)},`,
     );
-    return `    ${key}: {\n${names.join('\n')}\n    },`;
+    return names.length === 0 ? `    ${key}: {},` : `    ${key}: {\n${names.join('\n')}\n    },`;
   }
   return `    ${property(key)}: ${member('definition', key)},`;
 }

@@ -53,18 +53,30 @@ export function manifestProblems(folders, listed) {
 }
 
 /**
+ * What the editor loads of a node is made of these.
+ * @param {string} type
+ */
+const editorFiles = (type) => [
+  `nodes/${type}/${type}.editor.ts`,
+  `nodes/${type}/${type}.html`,
+  `nodes/${type}/locales/en-US/${type}.json`,
+  `nodes/${type}/locales/en-US/${type}.help.md`,
+  `icons/${type}.svg`,
+];
+
+/**
+ * @param {string} root
+ * @param {string} type
+ */
+export const hasEditorHalf = (root, type) => editorFiles(type).every((file) => existsSync(join(root, file)));
+
+/**
  * Sentences about files that a node can't be shipped without.
  * @param {string} root
  * @param {string} type
  */
 export function folderProblems(root, type) {
-  const needed = [
-    `nodes/${type}/${type}.ts`,
-    `nodes/${type}/${type}.editor.ts`,
-    `nodes/${type}/${type}.html`,
-    `nodes/${type}/locales/en-US/${type}.json`,
-    `nodes/${type}/locales/en-US/${type}.help.md`,
-    `icons/${type}.svg`,
-  ];
-  return needed.filter((file) => !existsSync(join(root, file))).map((file) => `${file} is missing`);
+  return [`nodes/${type}/${type}.ts`, ...editorFiles(type)]
+    .filter((file) => !existsSync(join(root, file)))
+    .map((file) => `${file} is missing`);
 }

@@ -9,7 +9,7 @@ export function makeProgress(out = process.stdout) {
   };
   return {
     /** @param {string} line */
-    show(line) {
+    show: (line) => {
       if (out.isTTY) {
         clear();
         out.write(line);
@@ -19,7 +19,7 @@ export function makeProgress(out = process.stdout) {
       }
     },
     /** A lasting line above the moving one. @param {string} line */
-    say(line) {
+    say: (line) => {
       clear();
       out.write(`${line}\n`);
     },
