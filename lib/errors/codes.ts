@@ -17,12 +17,37 @@ export const ERROR_CODES = {
   ERR_SLUICE_INGEST_TOKEN: 'the bearer token of a request is missing or wrong',
   ERR_SLUICE_SOURCE_UNKNOWN: 'no live source has this id',
   // inbox
+  ERR_SLUICE_INBOX_FULL: 'the inbox is at its quota',
+  ERR_SLUICE_INBOX_DISK_FULL: 'the disk of the inbox is full',
+  ERR_SLUICE_INBOX_LOCKED: 'another process uses the inbox',
+  ERR_SLUICE_INBOX_NEWER: 'the inbox was written by a newer version',
+  ERR_SLUICE_INBOX_FOREIGN: 'the file of the inbox belongs to another program',
+  ERR_SLUICE_INBOX_UNWRITABLE: 'the file of the inbox cannot be written',
+  ERR_SLUICE_INBOX_NATIVE_MODULE: 'the SQLite module does not load in this Node.js',
+  ERR_SLUICE_INBOX_CORRUPT: 'the file of the inbox was damaged',
+  ERR_SLUICE_INBOX_IO: 'the disk of the inbox fails',
+  ERR_SLUICE_INBOX_WORKER: 'the thread of the inbox ended',
+  ERR_SLUICE_INBOX_CLOSED: 'the inbox is closed',
+  ERR_SLUICE_INBOX_STALLED: 'the disk of the inbox does not keep up',
   ERR_SLUICE_INBOX_CRASHES: 'a record ended the process each time it was sent',
   // delivery
   ERR_SLUICE_DELIVERY_FAILED: 'a node failed with an error that has no code of ours',
   ERR_SLUICE_DELIVERY_TIMEOUT: 'the flow did not finish with the record in time',
   ERR_SLUICE_DELIVERY_ABORTED: 'a deploy or shutdown interrupted the record',
   ERR_SLUICE_DELIVERY_UNROUTED: 'no live node received the record',
+  // sqlite: any file of ours
+  ERR_SLUICE_NATIVE_MODULE: 'better-sqlite3 does not load in this Node.js',
+  // queue: the store
+  ERR_SLUICE_QUEUE_DISK_FULL: 'the disk of a queue has no room',
+  ERR_SLUICE_QUEUE_LOCKED: 'another process uses the queue',
+  ERR_SLUICE_QUEUE_NEWER: 'the queue was written by a newer version',
+  ERR_SLUICE_QUEUE_FOREIGN: 'the queue is a database of another program',
+  ERR_SLUICE_QUEUE_UNWRITABLE: 'the queue cannot be opened for writing',
+  ERR_SLUICE_QUEUE_CORRUPT: 'the file of a queue was damaged and was set aside',
+  ERR_SLUICE_QUEUE_IO: 'the file of a queue could not be read or written',
+  ERR_SLUICE_QUEUE_WORKER: 'the thread that owns the queue was lost',
+  ERR_SLUICE_QUEUE_CLOSED: 'the queue is closed',
+  ERR_SLUICE_QUEUE_STALLED: 'the disk of a queue does not keep up',
   // queue: the stored record
   ERR_SLUICE_RECORD_UNSERIALISABLE: 'a message holds something that cannot be stored',
   ERR_SLUICE_RECORD_VERSION: 'a stored record has a format this version does not know',
@@ -39,12 +64,10 @@ export const ERROR_CODES = {
   ERR_SLUICE_BODY_NOT_JSON: 'the body of a request is not JSON',
   ERR_SLUICE_BODY_NOT_TEXT: 'the body of a request is not text in the charset it names',
   ERR_SLUICE_BODY_CHARSET: 'the body of a request names a charset that cannot be decoded',
-
   // push queue
   ERR_SLUICE_QUEUE_FULL: 'a push queue is at its quota and refuses the record',
   ERR_SLUICE_QUEUE_WRITER_FULL: 'too many records wait for the disk',
   ERR_SLUICE_QUEUE_OPENING: 'a push queue is not open yet',
-  ERR_SLUICE_QUEUE_CLOSED: 'a push queue has been closed',
   ERR_SLUICE_QUEUE_NAME_TAKEN: 'two push queue nodes name the same queue',
   ERR_SLUICE_QUEUE_STORE_UNSUPPORTED: 'a push queue asks for a store that this version does not have',
   ERR_SLUICE_QUEUE_REJECTED: 'a record was rejected for good by its destination',
@@ -70,6 +93,7 @@ export const ERROR_CODES = {
   // cli
   ERR_SLUICE_CLI_FILE_UNREADABLE: 'the file cannot be read',
   ERR_SLUICE_CLI_NOT_A_FLOW: 'the file holds no Node-RED flow',
+  ERR_SLUICE_DELIVERY_UNTRACKABLE: 'a node on the way cannot tell when it has finished with the record',
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_CODES;

@@ -7,8 +7,10 @@
  */
 import type { Verdict } from '../delivery/verdict';
 import type { LeasedRecord, QueueStore, Settlement } from './contract';
+import { DrainLanes, type GivenBack } from './drain-lanes';
 import { DrainPace } from './drain-pace';
-import { settlementFor, type RetryPolicy } from './drain-settlement';
+import type { DrainOptions, DrainState, DrainTimers, Readiness } from './drain-options';
+import { settlementFor } from './drain-settlement';
 
 const MAX_BYTES_IN_FLIGHT = 32 * 1024 * 1024;
 /** How often a sink that was full, or an output that had no destination, is asked again when nobody tells of a change. */
@@ -20,39 +22,6 @@ const SETTLE_RETRY_MS = 1000;
 /** Records sent in one turn of the event loop: the sinks then have seen them before room for more is asked. */
 const SENT_PER_TURN = 16;
 
-/** Whether the output can deliver: a sink that it surely reaches may be full, or nothing alive is wired to it. */
-export type Readiness = 'ready' | 'sink_full' | 'no_destination';
-
-export type DrainState =
-  'delivering' | 'idle' | 'retrying' | 'paused' | 'closed' | Exclude<Readiness, 'ready'>;
-
-export interface DrainPolicy extends RetryPolicy {
-  readonly maxInFlight: number;
-  /** `fifo`: one at a time, in order of arrival. */
-  readonly ordering: 'none' | 'fifo';
-}
-
-export interface DrainTimers {
-  set(callback: () => void, ms: number): unknown;
-  clear(timer: unknown): void;
-}
-
-export interface DrainOptions {
-  readonly store: QueueStore;
-  readonly policy: DrainPolicy;
-  /** Delivers one record. A rejection counts as a transient failure. */
-  readonly deliver: (lease: LeasedRecord) => Promise<Verdict>;
-  /** Asked before each record; costs little. */
-  readonly readiness: (bytes: number) => Readiness;
-  /** Called once the settlement is durable. */
-  readonly onSettled?: (lease: LeasedRecord, settlement: Settlement, verdict: Verdict) => void;
-  /** A settlement or lease that the store couldn't do; it is tried again. */
-  readonly onStoreError?: (error: Error) => void;
-  readonly now?: () => number;
-  readonly random?: () => number;
-  readonly timers?: DrainTimers;
-}
-
 const REAL_TIMERS: DrainTimers = {
   set: (callback, ms) => setTimeout(callback, ms).unref(),
   clear: (timer) => clearTimeout(timer as NodeJS.Timeout),
@@ -63,6 +32,7 @@ export class Drain {
   readonly #store: QueueStore;
   readonly #maxInFlight: number;
   readonly #pace: DrainPace;
+  readonly #lanes: DrainLanes | undefined;
   readonly #now: () => number;
   readonly #random: () => number;
   readonly #timers: DrainTimers;
@@ -85,6 +55,9 @@ export class Drain {
     this.#store = options.store;
     this.#maxInFlight = options.policy.ordering === 'fifo' ? 1 : options.policy.maxInFlight;
     this.#pace = new DrainPace(this.#maxInFlight, options.policy.retryInitialMs);
+    if (options.policy.ordering === 'key' && options.keyOf) {
+      this.#lanes = new DrainLanes(options.keyOf, this.#maxInFlight, this.#store.counts().parked);
+    }
     this.#now = options.now ?? Date.now;
     this.#random = options.random ?? Math.random;
     this.#timers = options.timers ?? REAL_TIMERS;
@@ -133,7 +106,7 @@ export class Drain {
     this.#closed = true;
     this.#removeListener();
     this.#timers.clear(this.#timer);
-    this.#giveBackReady();
+    void this.#giveBackLeased();
     let timer: unknown;
     const bound = new Promise<void>((resolve) => {
       timer = this.#timers.set(resolve, timeoutMs);
@@ -154,7 +127,7 @@ export class Drain {
         await this.#fill();
       } while (this.#wakeAgain);
     } catch (cause) {
-      this.#options.onStoreError?.(asError(cause));
+      this.#options.onError?.(asError(cause));
       this.#wakeIn(SETTLE_RETRY_MS);
     } finally {
       this.#running = false;
@@ -172,15 +145,7 @@ export class Drain {
       if (this.#ready.length === 0) {
         this.#waiting = this.#obstacle(0);
         if (this.#waiting !== undefined) return this.#wakeIn(RECHECK_MS);
-        const dueAt = this.#store.nextDueAt();
-        const behindParked = this.#options.policy.ordering === 'fifo' && dueAt !== undefined && dueAt > now;
-        if (!behindParked) {
-          this.#ready = await this.#store.lease(room, MAX_BYTES_IN_FLIGHT - this.#bytesInFlight);
-        }
-        if (this.#ready.length === 0) {
-          if (dueAt !== undefined) this.#wakeIn(Math.max(MIN_TIMER_MS, dueAt - now));
-          return;
-        }
+        if (!(await this.#lease(room, now))) return;
         continue;
       }
       const [next] = this.#ready;
@@ -193,7 +158,26 @@ export class Drain {
       if (sent % SENT_PER_TURN === 0) await new Promise((resolve) => setImmediate(resolve));
     }
     // Closed while a lease was on its way.
-    if (this.#closed) this.#giveBackReady();
+    if (this.#closed) void this.#giveBackLeased();
+  }
+
+  /** Leases what the order allows. False when there is nothing to do now; the timer is set for what comes later. */
+  async #lease(room: number, now: number): Promise<boolean> {
+    const lanes = this.#lanes;
+    const dueAt = this.#store.nextDueAt();
+    if (lanes) this.#ready.push(...lanes.released(dueAt, now));
+    const onlyParked =
+      lanes?.onlyParked(this.#store.counts().parked) ??
+      (this.#options.policy.ordering === 'fifo' && dueAt !== undefined);
+    if (!onlyParked || (dueAt !== undefined && dueAt <= now)) {
+      const maxBytes = MAX_BYTES_IN_FLIGHT - this.#bytesInFlight - (lanes?.waitingBytes ?? 0);
+      const leased = await this.#store.lease(onlyParked ? 1 : room, Math.max(1, maxBytes));
+      for (const lease of leased) if (lanes?.admit(lease) ?? true) this.#ready.push(lease);
+      if (leased.length > 0) return true;
+    }
+    if (this.#ready.length > 0) return true;
+    if (dueAt !== undefined) this.#wakeIn(Math.max(MIN_TIMER_MS, dueAt - now));
+    return false;
   }
 
   #obstacle(bytes: number): Exclude<Readiness, 'ready'> | undefined {
@@ -203,11 +187,13 @@ export class Drain {
 
   #send(lease: LeasedRecord): void {
     this.#bytesInFlight += lease.record.byteLength;
-    const delivery = this.#deliverAndSettle(lease).finally(() => {
-      this.#deliveries.delete(delivery);
-      this.#bytesInFlight -= lease.record.byteLength;
-      if (!this.#closed) this.wake();
-    });
+    const delivery = this.#deliverAndSettle(lease)
+      .catch((cause: unknown) => this.#options.onError?.(asError(cause)))
+      .finally(() => {
+        this.#deliveries.delete(delivery);
+        this.#bytesInFlight -= lease.record.byteLength;
+        if (!this.#closed) this.wake();
+      });
     this.#deliveries.add(delivery);
   }
 
@@ -221,7 +207,11 @@ export class Drain {
     const now = this.#now();
     this.#pace.note(verdict, now);
     const settlement = settlementFor(verdict, lease, this.#options.policy, now, this.#random);
-    if (await this.#track(this.#settle(settlement))) this.#options.onSettled?.(lease, settlement, verdict);
+    if (!(await this.#track(this.#settle(settlement)))) return;
+    const next = this.#lanes?.ended(settlement);
+    if (next) this.#ready.push(next);
+    if (this.#closed) await this.#giveBackLane(lease.seq);
+    this.#options.onSettled?.(lease, settlement, verdict);
   }
 
   /** Tries until the store has it, or is closed: then false, and the record is delivered again after the next start. */
@@ -231,7 +221,7 @@ export class Drain {
         await this.#store.settle(settlement);
         return true;
       } catch (cause) {
-        this.#options.onStoreError?.(asError(cause));
+        this.#options.onError?.(asError(cause));
         if (this.#closed) return false;
         await new Promise<void>((resolve) => {
           this.#timers.set(resolve, SETTLE_RETRY_MS);
@@ -240,11 +230,27 @@ export class Drain {
     }
   }
 
-  #giveBackReady(): void {
-    const dueAt = this.#now();
-    for (const { seq } of this.#ready.splice(0)) {
-      void this.#track(this.#settle({ seq, outcome: 'retry', dueAt, spend: false, unknown: false }));
-    }
+  /** Returns everything that is leased and not out, so that the next owner of the store gets it in order. */
+  async #giveBackLeased(): Promise<void> {
+    const now = this.#now();
+    const ready = this.#ready.splice(0);
+    await this.#giveBack([
+      ...ready.flatMap((lease) => [{ lease, dueAt: now }, ...(this.#lanes?.giveBack(now, lease.seq) ?? [])]),
+      ...(this.#lanes?.giveBack(now) ?? []),
+    ]);
+  }
+
+  /** The head of a lane ended after `close`: what waited for it goes back behind it. */
+  async #giveBackLane(seq: number): Promise<void> {
+    if (this.#ready.length > 0) return this.#giveBackLeased();
+    await this.#giveBack(this.#lanes?.giveBack(this.#now(), seq) ?? []);
+  }
+
+  async #giveBack(leases: readonly GivenBack[]): Promise<void> {
+    const settling = leases.map(({ lease: { seq }, dueAt }) =>
+      this.#track(this.#settle({ seq, outcome: 'retry', dueAt, spend: false, unknown: false })),
+    );
+    await Promise.all(settling);
   }
 
   async #track(settling: Promise<boolean>): Promise<boolean> {

@@ -9,6 +9,7 @@ import { Alarm } from '../alert/alarm';
 import type { Notice } from '../alert/levels';
 import type { FullPolicy, Hold, Sink, SinkStatus } from '../delivery/contract';
 import { DeliveryError } from '../errors/errors';
+import type { QueueReading } from '../metrics/queue-gauges';
 import { Quota } from '../quota/quota';
 import { AppendWindow } from './append-window';
 import type { AppendResult, QueueStore } from './contract';
@@ -189,6 +190,18 @@ export class PushQueue implements Sink {
     return this.#alarm.check(nowMs);
   }
 
+  /** For the queue gauges of the metrics. */
+  reading(): QueueReading {
+    const counts = this.#store?.counts();
+    return {
+      bytes: this.#quota.used,
+      maxBytes: this.quotaBytes,
+      records: counts?.records ?? 0,
+      level: this.#alarm.level,
+      oldestStoredAt: counts?.oldestStoredAt,
+    };
+  }
+
   status(): SinkStatus {
     const counts = this.#store?.counts();
     const { level } = this.#alarm;
@@ -212,6 +225,7 @@ export class PushQueue implements Sink {
       oldest_age_secs: ageSecs(counts?.oldestStoredAt, this.#now()),
       forwarded_total: this.#delivered,
       write_errors_total: this.#writeErrors,
+      fault: this.#fault === undefined ? null : 'code' in this.#fault ? this.#fault.code : this.#fault.message,
     };
   }
 

@@ -1,6 +1,7 @@
 import { DONE, type Verdict } from '#lib/delivery/verdict';
 import type { LeasedRecord, Settlement } from '#lib/queue/contract';
-import { Drain, type DrainOptions, type DrainPolicy, type Readiness } from '#lib/queue/drain';
+import { Drain } from '#lib/queue/drain';
+import type { DrainOptions, DrainPolicy, Readiness } from '#lib/queue/drain-options';
 import { MemoryStore } from '#lib/queue/memory-store';
 
 /** A clock that moves only when told to; timers fire on the way, in order. */
@@ -78,12 +79,13 @@ export class DrainFixture {
   /** Deliveries in order; each waits for its `end` unless `answer` decides at once. */
   readonly attempts: Attempt[] = [];
   readonly settled: { readonly settlement: Settlement; readonly text: string }[] = [];
-  answer: ((lease: LeasedRecord, text: string) => Verdict) | undefined = () => DONE;
+  answer: ((lease: LeasedRecord, text: string) => Verdict | undefined) | undefined = () => DONE;
   readiness: Readiness = 'ready';
-  readonly drain: Drain;
+  drain: Drain;
+  readonly #options: DrainOptions;
 
   constructor(policy: Partial<DrainPolicy> = {}, options: Partial<DrainOptions> = {}) {
-    this.drain = new Drain({
+    this.#options = {
       store: this.store,
       policy: { ...POLICY, ...policy },
       deliver: (lease) => this.#deliver(lease),
@@ -93,7 +95,28 @@ export class DrainFixture {
       random: () => 0.5,
       timers: this.clock,
       ...options,
-    });
+    };
+    this.drain = new Drain(this.#options);
+  }
+
+  pause(): void {
+    this.drain.pause();
+  }
+
+  resume(): void {
+    this.drain.resume();
+  }
+
+  /** As a deploy does: the next drain takes the store over when the last deliveries of this one have been settled. */
+  async redeploy(): Promise<void> {
+    const before = this.drain;
+    before.pause();
+    const closed = before.close(1000);
+    for (const attempt of this.attempts) attempt.end({ kind: 'aborted', reason: 'deploy' });
+    await Promise.all([closed, before.settled()]);
+    this.drain = new Drain(this.#options);
+    this.drain.resume();
+    await flush();
   }
 
   async append(...texts: string[]): Promise<void> {
@@ -109,7 +132,8 @@ export class DrainFixture {
     return new Promise((end) => {
       const text = textOf(lease);
       this.attempts.push({ text, at: this.clock.nowMs, lease, end });
-      if (this.answer) end(this.answer(lease, text));
+      const verdict = this.answer?.(lease, text);
+      if (verdict) end(verdict);
     });
   }
 }

@@ -215,7 +215,7 @@ describe('the delivery loop', () => {
     }
     const errors: string[] = [];
     const store = new Failing();
-    const queue = new DrainFixture({}, { store, onStoreError: ({ message }) => errors.push(message) });
+    const queue = new DrainFixture({}, { store, onError: ({ message }) => errors.push(message) });
     await store.append(Buffer.from('a'));
     queue.drain.resume();
     await flush();
