@@ -9,6 +9,22 @@ export const ERROR_CODES = {
   ERR_SLUICE_DELIVERY_TIMEOUT: 'the flow did not finish with the record in time',
   ERR_SLUICE_DELIVERY_ABORTED: 'a deploy or shutdown interrupted the record',
   ERR_SLUICE_DELIVERY_UNROUTED: 'no live node received the record',
+
+  // sqlite: any file of ours
+  ERR_SLUICE_NATIVE_MODULE: 'better-sqlite3 does not load in this Node.js',
+
+  // queue: the store
+  ERR_SLUICE_QUEUE_DISK_FULL: 'the disk of a queue has no room',
+  ERR_SLUICE_QUEUE_LOCKED: 'another process uses the queue',
+  ERR_SLUICE_QUEUE_NEWER: 'the queue was written by a newer version',
+  ERR_SLUICE_QUEUE_FOREIGN: 'the queue is a database of another program',
+  ERR_SLUICE_QUEUE_UNWRITABLE: 'the queue cannot be opened for writing',
+  ERR_SLUICE_QUEUE_CORRUPT: 'the file of a queue was damaged and was set aside',
+  ERR_SLUICE_QUEUE_IO: 'the file of a queue could not be read or written',
+  ERR_SLUICE_QUEUE_WORKER: 'the thread that owns the queue was lost',
+  ERR_SLUICE_QUEUE_CLOSED: 'the queue is closed',
+  ERR_SLUICE_QUEUE_STALLED: 'the disk of a queue does not keep up',
+
   // queue: the stored record
   ERR_SLUICE_RECORD_UNSERIALISABLE: 'a message holds something that cannot be stored',
   ERR_SLUICE_RECORD_VERSION: 'a stored record has a format this version does not know',
