@@ -167,7 +167,7 @@ describe("the inbox's worker", () => {
     await writeFile(broken, 'no library');
     const opening = open({ nativeBinding: broken });
     await expect(opening).rejects.toMatchObject({
-      code: 'ERR_SLUICE_INBOX_NATIVE_MODULE',
+      code: 'ERR_SLUICE_NATIVE_MODULE',
       message: expect.stringContaining('npm rebuild better-sqlite3'),
     });
   });
