@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Inbox, InboxEntry, Settled } from '#lib/inbox/contract';
-import { openInbox, type InboxOptions } from '#lib/inbox/inbox';
+import { openInbox, type InboxOptions } from '#lib/inbox/inbox-file';
 import { digestOf } from '#lib/inbox/settled-entry';
 
 const HOUR_MS = 3_600_000;
@@ -14,7 +14,7 @@ let inbox: Inbox;
 let now: number;
 
 const open = (options: Partial<InboxOptions> = {}) =>
-  openInbox({ dataDir, quotaBytes: 100 * KB, now: () => now, ...options });
+  openInbox({ file: join(dataDir, 'inbox.db'), quotaBytes: 100 * KB, now: () => now, ...options });
 
 async function reopen(options: Partial<InboxOptions> = {}): Promise<void> {
   await inbox.close();
@@ -176,7 +176,9 @@ describe('the quota of the inbox', () => {
     const results = await Promise.allSettled(
       Array.from({ length: 30 }, (_, index) => inbox.accept(big(`${index}`))),
     );
-    const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+    const refused = results.flatMap((result) =>
+      result.status === 'rejected' ? [result.reason as unknown] : [],
+    );
     expect(refused).toHaveLength(20);
     expect(refused[0]).toMatchObject({ name: 'StoreError', code: 'ERR_SLUICE_INBOX_FULL' });
     expect(inbox.totals().bytes).toBe(100 * KB);
