@@ -3,7 +3,6 @@
  * Whatever was in flight then is rejected: nothing ever waits for a thread that is gone.
  */
 import { Worker } from 'node:worker_threads';
-import type { StoreError } from '../errors/errors';
 import { faultOf, storeError, type Fault, type FaultCodes } from './faults';
 import type { FromWorker, ToWorker } from './worker-loop';
 
@@ -22,7 +21,7 @@ export interface WorkerHostOptions<Hello> {
   /** Called at each start, before the first reply. */
   onHello(hello: Hello): void;
   /** Called when the worker is lost or can't be started, until `onHello`. */
-  onFault(fault: StoreError): void;
+  onFault(fault: Error): void;
 }
 
 interface Waiting<Reply> {
@@ -34,7 +33,7 @@ export class WorkerHost<Batch, Hello, Reply> {
   readonly #options: WorkerHostOptions<Hello>;
   #worker: Worker | undefined;
   #waiting: Waiting<Reply>[] = [];
-  #fault: StoreError;
+  #fault: Error;
   #closing = false;
   #retry: NodeJS.Timeout | undefined;
   #delayMs = RESTART_FIRST_MS;
@@ -71,7 +70,7 @@ export class WorkerHost<Batch, Hello, Reply> {
     await this.#ended;
   }
 
-  #error(fault: Fault): StoreError {
+  #error(fault: Fault): Error {
     return storeError(fault, this.#options.file, this.#options.codes);
   }
 
@@ -107,7 +106,7 @@ export class WorkerHost<Batch, Hello, Reply> {
     for (const [index, reply] of replies.entries()) served[index]?.resolve(reply);
   }
 
-  #lost(worker: Worker, error: StoreError): void {
+  #lost(worker: Worker, error: Error): void {
     const started = this.#worker === worker;
     const waiting = this.#waiting;
     this.#waiting = [];
@@ -118,7 +117,7 @@ export class WorkerHost<Batch, Hello, Reply> {
     if (started || this.#retry) this.#relaunch(error);
   }
 
-  #relaunch(error: StoreError): void {
+  #relaunch(error: Error): void {
     this.#options.onFault(error);
     this.#retry = setTimeout(() => {
       if (!this.#closing) this.#launch().catch(() => undefined);
