@@ -2,23 +2,28 @@
  * The decision half of an HTTP source: what becomes of one authenticated record. Duplicates join or recall a verdict,
  * admission asks the sinks, `on_done` waits for the flow, `on_receipt` for the inbox.
  */
+import type { KnownVerdict } from '../inbox/contract';
 import type { Metrics } from '../metrics/metrics';
 import type { Message } from '../node-red/types';
 import { FLOW_RETRY_SECS, refuse, type Admission, type Refusal } from './admission';
 import type { Hold } from './contract';
 import type { Verdict } from './verdict';
 
-/** One record as it came through the door. */
-export interface IncomingRecord {
+/** A record on its way into the flow. */
+export interface TrackedRecord {
   /** Idempotency key within this source: the sender's id, or one derived from the request. */
   readonly key: string;
+  readonly receivedAt: number;
+  /** Without `_msgid` and `sluice`: the lineage sets both. */
+  readonly message: Message;
+}
+
+/** One record as it came through the door. */
+export interface IncomingRecord extends TrackedRecord {
   /** Digest of the raw body: the same key with another body is a different record. */
   readonly digest: string;
   /** Estimated size once stored. */
   readonly bytes: number;
-  readonly receivedAt: number;
-  /** Without `_msgid` and `sluice`: the lineage sets both. */
-  readonly message: Message;
 }
 
 /** What the sender is told. */
@@ -27,20 +32,18 @@ export type Outcome =
   | { readonly kind: 'rejected'; readonly error?: Error }
   | { readonly kind: 'refused'; readonly refusal: Refusal };
 
-/** Verdicts of records that ended, kept for `dedupeHours`. Lookups may wait for the file. */
+/** Verdicts of this source's records that ended. A lookup waits only while the file is being loaded. */
 export interface VerdictMemory {
-  recall(key: string): RememberedVerdict | undefined | Promise<RememberedVerdict | undefined>;
-  remember(key: string, verdict: RememberedVerdict): void;
-}
-
-export interface RememberedVerdict {
-  readonly digest: string;
-  readonly verdict: 'done' | 'rejected';
+  recall(key: string): KnownVerdict | undefined | Promise<KnownVerdict | undefined>;
+  remember(key: string, verdict: KnownVerdict): void;
 }
 
 /** Takes a record into durable custody before its sender hears 200. */
 export interface Receiver {
-  /** Resolves once the record is durable, and runs it then. Rejects when it can't be stored: nothing was accepted. */
+  /**
+   * Resolves once the record is durable (and its answer remembered), and runs it then. Rejects when it can't be
+   * stored: nothing was accepted.
+   */
   accept(record: IncomingRecord, holds: ReadonlyMap<string, Hold> | undefined): Promise<void>;
   /** Asked at the door: a refusal when the inbox has no room. */
   canAccept(record: IncomingRecord): Refusal | undefined;
@@ -93,7 +96,7 @@ export class Entry {
   async take(record: IncomingRecord): Promise<Outcome> {
     const joined = this.#join(record);
     if (joined) return joined;
-    const outcome = this.#start(record);
+    const outcome = this.#start(record).catch(() => FLOW_BUSY);
     this.#running.set(record.key, { digest: record.digest, outcome });
     const forget = () => this.#running.delete(record.key);
     outcome.then(forget, forget);
@@ -110,13 +113,12 @@ export class Entry {
 
   async #start(record: IncomingRecord): Promise<Outcome> {
     const known = this.deps.memory?.recall(record.key);
-    // Only a key that was seen before costs a wait here.
     const recalled = known instanceof Promise ? await known : known;
     if (recalled) return this.#recalled(record, recalled);
     return this.options.respond === 'on_receipt' ? this.#receive(record) : this.#run(record);
   }
 
-  #recalled({ key, digest }: IncomingRecord, known: RememberedVerdict): Outcome {
+  #recalled({ key, digest }: IncomingRecord, known: KnownVerdict): Outcome {
     if (known.digest !== digest || known.verdict === 'rejected') return this.#reject();
     this.#counters.duplicates += 1;
     return { kind: this.options.respond === 'on_receipt' ? 'accepted' : 'done', id: key };
@@ -146,7 +148,6 @@ export class Entry {
       return this.#refused(refuse('inbox', FLOW_RETRY_SECS));
     }
     this.#countAccepted();
-    this.deps.memory?.remember(record.key, { digest: record.digest, verdict: 'done' });
     return { kind: 'accepted', id: record.key };
   }
 

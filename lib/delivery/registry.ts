@@ -3,15 +3,7 @@
  * deploy and `flows:started`, or while node types are missing, it isn't ready and every entry is refused: a guess
  * could lose a record.
  */
-import {
-  buildFlowGraph,
-  hasLiveOutput,
-  inRing,
-  reach,
-  type FlowGraph,
-  type Reach,
-} from '../flow-graph/flow-graph';
-import { nodeKind } from '../flow-graph/node-kinds';
+import { awaitedSinks, buildFlowGraph, reach, type FlowGraph, type Reach } from '../flow-graph/flow-graph';
 import type { FlowConfigNode } from '../node-red/types';
 import { admitTo, refuse, FLOW_RETRY_SECS, type Admission } from './admission';
 import type { Sink, Source } from './contract';
@@ -21,17 +13,24 @@ export interface RegistryOptions {
 }
 
 interface SourceReach extends Reach {
-  /** Live sinks of the whole answer, resolved once per change of the registry. */
+  /** The live sinks of the answer. */
   readonly live: readonly Sink[];
-  /** A reachable sink that should be live and isn't: its node failed to start. */
+  /** Name of a reachable sink that should be live and isn't: its node failed to start. */
   readonly missing: string | undefined;
 }
+
+/** What follows from the deployed flow and the live members; forgotten when either changes. */
+interface Derived {
+  readonly reach: Map<string, SourceReach | undefined>;
+  readonly awaited: Map<string, readonly string[]>;
+}
+
+const nothingDerived = (): Derived => ({ reach: new Map(), awaited: new Map() });
 
 export class Registry {
   readonly #sinks = new Map<string, Sink>();
   readonly #sources = new Map<string, Source>();
-  readonly #reach = new Map<string, Reach>();
-  readonly #resolved = new Map<string, SourceReach>();
+  #derived = nothingDerived();
   #graph: FlowGraph | undefined;
 
   constructor(private readonly options: RegistryOptions) {}
@@ -61,24 +60,22 @@ export class Registry {
   /** Node-RED is about to stop nodes, for a deploy of any type or a shutdown. */
   flowsStopping(): void {
     this.#graph = undefined;
-    this.#forget();
+    this.#derived = nothingDerived();
     for (const source of this.#sources.values()) source.pause();
   }
 
   /** The deployed flow runs: `flows` is all of it. */
   flowsStarted(flows: readonly FlowConfigNode[]): void {
     this.#graph = buildFlowGraph(flows);
-    this.#forget();
+    this.#derived = nothingDerived();
     for (const source of this.#sources.values()) source.resume();
   }
 
-  /** What a source reaches, or undefined while the flow isn't known. */
+  /** What a source reaches; undefined while the flow isn't known, and for an id that isn't live. */
   reachOf(sourceId: string): SourceReach | undefined {
-    const known = this.#resolved.get(sourceId);
-    if (known || !this.#graph) return known;
-    const found = this.#resolve(this.#walk(this.#graph, sourceId));
-    this.#resolved.set(sourceId, found);
-    return found;
+    const { reach: known } = this.#derived;
+    if (!known.has(sourceId)) known.set(sourceId, this.#walk(sourceId));
+    return known.get(sourceId);
   }
 
   /** Asks every reachable sink for room and reserves it, or says who refuses. */
@@ -94,55 +91,58 @@ export class Registry {
    * and merely conservative members don't, so that a queue can't wait for itself.
    */
   canDeliver(queueId: string, bytes: number, records: number): boolean {
-    const graph = this.#graph;
-    if (!graph) return false;
-    return this.#walk(graph, queueId).certain.every((id) => {
-      if (id === queueId || this.#inRing(graph, queueId, id)) return true;
-      return this.#sinks.get(id)?.canTake(bytes, records) ?? false;
-    });
+    if (!this.#graph) return false;
+    return this.#awaitedBy(this.#graph, queueId).every(
+      (id) => this.#sinks.get(id)?.canTake(bytes, records) ?? false,
+    );
   }
 
-  /** Whether a live node is wired to a source's output at all. */
-  hasLiveOutput(sourceId: string): boolean {
-    return this.#graph !== undefined && hasLiveOutput(this.#graph, sourceId);
+  /** Whether a live node is wired to a node's first output at all. */
+  hasLiveOutput(nodeId: string): boolean {
+    const node = this.#graph?.byId.get(nodeId);
+    const targets = node && this.#graph?.vertices[node.index]?.outputs[0];
+    return targets !== undefined && targets.length > 0;
   }
 
-  #inRing(graph: FlowGraph, a: string, b: string): boolean {
-    return nodeKind(graph.typeOf(b)) === 'queue' && inRing(this.#walk(graph, a), a, this.#walk(graph, b), b);
-  }
-
-  #walk(graph: FlowGraph, sourceId: string): Reach {
-    let found = this.#reach.get(sourceId);
-    if (!found) {
-      found = reach(graph, sourceId, { subflowReach: this.options.subflowReach });
-      this.#reach.set(sourceId, found);
+  #awaitedBy(graph: FlowGraph, queueId: string): readonly string[] {
+    const { awaited } = this.#derived;
+    if (!awaited.has(queueId)) {
+      const queues = graph.nodes.filter(({ index }) => graph.vertices[index]?.role === 'queue');
+      const certain = new Map(queues.map(({ id }) => [id, this.reachOf(id)?.certain ?? []]));
+      for (const { id } of queues) awaited.set(id, awaitedSinks(id, certain));
     }
-    return found;
+    return awaited.get(queueId) ?? [];
   }
 
-  #resolve(found: Reach): SourceReach {
+  #walk(sourceId: string): SourceReach | undefined {
+    const graph = this.#graph;
+    const isLive = graph?.byId.has(sourceId) || this.#sources.has(sourceId);
+    if (!graph || !isLive) return undefined;
+    const found = reach(graph, sourceId, { ...this.options, liveSinks: this.sinks });
     const live: Sink[] = [];
     let missing: string | undefined;
     for (const id of found.sinks) {
       const sink = this.#sinks.get(id);
       if (sink) live.push(sink);
-      else missing ??= this.#graph?.nameOf(id) ?? id;
+      else missing ??= sinkName(graph, id);
     }
     return { ...found, live, missing };
   }
 
   #add<Member extends Sink | Source>(members: Map<string, Member>, member: Member): () => void {
     members.set(member.id, member);
-    this.#forget();
+    this.#derived = nothingDerived();
     return () => {
       if (members.get(member.id) !== member) return;
       members.delete(member.id);
-      this.#forget();
+      this.#derived = nothingDerived();
     };
   }
+}
 
-  #forget(): void {
-    this.#resolved.clear();
-    if (!this.#graph) this.#reach.clear();
-  }
+/** As sinks name themselves: the node's name, else the short word of its type (`push`, `rest`, …). */
+function sinkName(graph: FlowGraph, id: string): string {
+  const config = graph.byId.get(id)?.config;
+  const name = config?.['name'];
+  return typeof name === 'string' && name !== '' ? name : (config?.type.split('-')[0] ?? id);
 }

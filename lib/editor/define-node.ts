@@ -19,6 +19,8 @@ interface NodeOptions<Config extends object> {
   readonly credentials?: Credentials<string>;
   /** Those without which the node can't start. */
   readonly requiredCredentials?: readonly string[];
+  /** Properties that hold the id of a config node, with its type: the editor makes their input a choice of those. */
+  readonly configNodes?: Partial<Record<keyof Config & string, string>>;
   readonly problemsOf?: ProblemsOf<Config>;
   readonly inputs: 0 | 1;
   readonly outputs: number;
@@ -51,8 +53,10 @@ export function defineNode<Config extends { name: string }>(
   }
 
   function property(name: keyof Config & string): PropertyDefinition {
+    const configType = options.configNodes?.[name];
     return {
       value: fields[name].default,
+      ...(configType === undefined ? {} : { type: configType, required: false }),
       // Other properties count as they stand in the open dialog, not as they were saved last.
       validate(value, _options) {
         const others = openForms.get(this.id)?.values() ?? this;

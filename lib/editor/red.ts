@@ -10,6 +10,8 @@ export interface EditorNode {
 
 export interface PropertyDefinition {
   readonly value: unknown;
+  /** Type of the config node whose id it holds. */
+  readonly type?: string;
   readonly required?: boolean;
   /** A text is the reason why not. Node-RED looks at the number of parameters: it must be two. */
   readonly validate?: (this: EditorNode, value: unknown, options: unknown) => true | string;

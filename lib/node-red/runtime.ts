@@ -1,12 +1,16 @@
 import { createLineage } from '../delivery/lineage/lineage';
 import type { Lineage } from '../delivery/lineage/contract';
 import { Registry } from '../delivery/registry';
+import { openInbox } from '../inbox/inbox-file';
 import { createMetrics, type Metrics } from '../metrics/metrics';
 import { Quota } from '../quota/quota';
 import { mountAdminRoutes } from './admin-routes';
 import { HttpFront } from './http-front';
 import { readSettings, type SluiceSettings } from './settings';
+import { SharedInbox } from './shared-inbox';
 import type { FlowsEvent, NodeRED } from './types';
+
+const MB = 1024 * 1024;
 
 /** What all our nodes in one Node-RED runtime share. */
 export interface SluiceRuntime {
@@ -17,6 +21,7 @@ export interface SluiceRuntime {
   readonly front: HttpFront;
   /** Bytes of request bodies that are being read, for all sources together. */
   readonly bodyBudget: Quota;
+  readonly inbox: SharedInbox;
 }
 
 /** On the runtime's events object, so that a second copy of this package in the same runtime finds the first's. */
@@ -37,7 +42,10 @@ function createRuntime(RED: NodeRED): SluiceRuntime {
     events: RED.events,
     getNode: (id) => RED.nodes.getNode(id),
     generateId: () => RED.util.generateId(),
+    onFault: (fault) => RED.log.error(`sluice lineage: ${String(fault)}`),
   });
+  // Before the registry's listeners: what those resume is followed from its first message on.
+  lineage.install();
   RED.events.on('flows:stopping', () => registry.flowsStopping());
   RED.events.on('flows:started', ({ config }: FlowsEvent) => {
     front.refresh();
@@ -50,6 +58,9 @@ function createRuntime(RED: NodeRED): SluiceRuntime {
     lineage,
     metrics: createMetrics({ aliases: settings.metricAliases }),
     front,
-    bodyBudget: new Quota(settings.bodyBudgetMb * 1024 * 1024),
+    bodyBudget: new Quota(settings.bodyBudgetMb * MB),
+    inbox: new SharedInbox(settings.dataDir, (file) =>
+      openInbox({ file, quotaBytes: settings.inboxQuotaMb * MB }),
+    ),
   };
 }

@@ -1,0 +1,113 @@
+/** Records in rows of their own: those that wait for another attempt, and the dead. */
+import type { Database, Statement } from 'better-sqlite3';
+
+export interface ParkedRow {
+  readonly seq: number;
+  readonly attempts: number;
+  readonly unknowns: number;
+  readonly at: number;
+  readonly data: Buffer;
+}
+
+export class ParkedRows {
+  readonly #insert: Statement<[number, number, number, number, number, Uint8Array]>;
+  readonly #postpone: Statement<[number, number, number, number, number]>;
+  readonly #delete: Statement<[number], { bytes: number }>;
+  readonly #get: Statement<[number], ParkedRow>;
+  readonly #due: Statement<[number, number], { seq: number }>;
+  readonly #byDue: Statement<[], { seq: number; due_at: number }>;
+  readonly #bySeq: Statement<[], { seq: number; bytes: number }>;
+  readonly #oldest: Statement<[], { at: number }>;
+
+  constructor(db: Database) {
+    this.#insert = db.prepare(
+      'INSERT INTO parked(seq, due_at, attempts, unknowns, at, data) VALUES(?, ?, ?, ?, ?, ?)',
+    );
+    this.#postpone = db.prepare(
+      'UPDATE parked SET due_at = ?, attempts = attempts + ?, unknowns = unknowns * ? + ? WHERE seq = ?',
+    );
+    this.#delete = db.prepare('DELETE FROM parked WHERE seq = ? RETURNING length(data) AS bytes');
+    this.#get = db.prepare('SELECT seq, attempts, unknowns, at, data FROM parked WHERE seq = ?');
+    this.#due = db.prepare('SELECT seq FROM parked WHERE due_at <= ? ORDER BY due_at, seq LIMIT ?');
+    this.#byDue = db.prepare('SELECT seq, due_at FROM parked ORDER BY due_at, seq');
+    this.#bySeq = db.prepare('SELECT seq, length(data) AS bytes FROM parked ORDER BY seq');
+    this.#oldest = db.prepare('SELECT at FROM parked ORDER BY seq LIMIT 1');
+  }
+
+  get(seq: number): ParkedRow | undefined {
+    return this.#get.get(seq);
+  }
+
+  add(row: Omit<ParkedRow, 'data'>, data: Uint8Array, dueAt: number): void {
+    this.#insert.run(row.seq, dueAt, row.attempts, row.unknowns, row.at, data);
+  }
+
+  /** `keepUnknowns` is false when the delivery ended otherwise, which ends the row of unknown ones. */
+  postpone(
+    seq: number,
+    dueAt: number,
+    spent: { attempts: number; unknowns: number; keepUnknowns: boolean },
+  ): void {
+    this.#postpone.run(dueAt, spent.attempts, spent.keepUnknowns ? 1 : 0, spent.unknowns, seq);
+  }
+
+  /** Bytes of the record that was deleted. */
+  delete(seq: number): number {
+    return this.#delete.get(seq)?.bytes ?? 0;
+  }
+
+  /** Those due at `now`, the longest due first. */
+  due(now: number, limit: number): number[] {
+    return this.#due.all(now, limit).map(({ seq }) => seq);
+  }
+
+  /** Due time of the first that isn't in `except`. */
+  nextDueAt(except: ReadonlyMap<number, unknown>): number | undefined {
+    for (const { seq, due_at } of this.#byDue.iterate()) if (!except.has(seq)) return due_at;
+    return undefined;
+  }
+
+  /** The oldest that aren't in `except`, until they make up `bytes`. */
+  oldest(bytes: number, except: ReadonlyMap<number, unknown>): number[] {
+    const seqs: number[] = [];
+    let sum = 0;
+    for (const row of this.#bySeq.iterate()) {
+      if (sum >= bytes) break;
+      if (except.has(row.seq)) continue;
+      seqs.push(row.seq);
+      sum += row.bytes;
+    }
+    return seqs;
+  }
+
+  get oldestStoredAt(): number | undefined {
+    return this.#oldest.get()?.at;
+  }
+}
+
+export class DeadRows {
+  readonly #insert: Statement<[number, number, string, string, number, number, Uint8Array]>;
+  readonly #trim: Statement<[number]>;
+
+  constructor(db: Database) {
+    this.#insert = db.prepare(
+      'INSERT INTO dead(id, seq, reason, code, at, attempts, data) VALUES(?, ?, ?, ?, ?, ?, ?)',
+    );
+    this.#trim = db.prepare('DELETE FROM dead WHERE id IN (SELECT id FROM dead ORDER BY id LIMIT ?)');
+  }
+
+  add(
+    id: number,
+    row: ParkedRow | { seq: number; attempts: number; data: Uint8Array },
+    reason: string,
+    code: string,
+    now: number,
+  ): void {
+    this.#insert.run(id, row.seq, reason, code, now, row.attempts, row.data);
+  }
+
+  /** Deletes the oldest. */
+  trim(count: number): void {
+    this.#trim.run(count);
+  }
+}

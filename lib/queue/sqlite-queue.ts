@@ -1,0 +1,172 @@
+/** The worker's half of the SQLite store: one transaction for all batches that wait, then the leases. */
+import type { Database } from 'better-sqlite3';
+import { faultOf, type Fault } from '../sqlite/faults';
+import type { Answer } from '../sqlite/worker-loop';
+import { QueueRecords, type Stored } from './sqlite-records';
+import {
+  writeLeases,
+  type QueueBatch,
+  type QueueReply,
+  type QueueState,
+  type WorkerOptions,
+} from './sqlite-wire';
+
+const VACUUM_PAGES = 1000;
+const PROBE_BYTES = 64 * 1024;
+
+type Outcome = Partial<Stored> & Pick<QueueReply, 'appendFault' | 'settleFault'>;
+
+export class SqliteQueue {
+  readonly #records: QueueRecords;
+  #stale = false;
+  /** Set when the file turned out to be damaged; then it must be replaced. */
+  corrupt: Fault | undefined;
+
+  constructor(
+    private readonly db: Database,
+    options: WorkerOptions,
+  ) {
+    this.#records = new QueueRecords(db, options);
+    this.#records.adoptLeases(options.leased);
+  }
+
+  run(batches: readonly QueueBatch[]): Answer<QueueReply>[] {
+    const outcomes = this.#write(batches);
+    const leases = batches.map((batch) => this.#lease(batch));
+    const state = this.state;
+    return batches.map((_, index) => {
+      const leased = leases[index];
+      const outcome = outcomes[index];
+      const reply = { ...outcome, firstSeq: outcome?.firstSeq ?? 0, state, leases: leased };
+      return { reply, transfer: leased?.filter((lease) => lease instanceof ArrayBuffer) ?? [] };
+    });
+  }
+
+  get state(): QueueState {
+    const records = this.#records;
+    const { counters } = records;
+    return {
+      records: counters.records,
+      bytes: counters.bytes,
+      parked: records.waiting,
+      dead: counters.dead,
+      evictedTotal: counters.evicted,
+      evictedBytesTotal: counters.evictedBytes,
+      deadTrimmedTotal: counters.deadTrimmed,
+      oldestStoredAt: records.oldestStoredAt,
+      nextDueAt: records.nextDueAt,
+    };
+  }
+
+  get next(): number {
+    return this.#records.counters.next;
+  }
+
+  /** Gives free pages back to the disk, a few milliseconds at a time, then empties the log. */
+  idle(): boolean {
+    if (!this.#stale) return false;
+    try {
+      const free = Number(this.db.pragma('freelist_count', { simple: true }));
+      const pages = Number(this.db.pragma('page_count', { simple: true }));
+      if (free > 64 && free > pages / 4) {
+        this.db.pragma(`incremental_vacuum(${VACUUM_PAGES})`);
+        return true;
+      }
+      this.db.pragma('wal_checkpoint(TRUNCATE)');
+      this.#stale = false;
+    } catch {
+      // Upkeep may fail, on a full disk for example: the next write tells its producers why.
+    }
+    return false;
+  }
+
+  #write(batches: readonly QueueBatch[]): Outcome[] {
+    const changes = batches.filter(({ append, done, settlements }) => append ?? done ?? settlements);
+    const now = changes.at(-1)?.now;
+    try {
+      const outcomes: Outcome[] =
+        now === undefined ? [] : this.#transaction(now, () => batches.map((batch) => this.#apply(batch)));
+      return batches.some(({ probe }) => probe)
+        ? batches.map((batch, index) => ({ ...outcomes[index], ...this.#probe(batch) }))
+        : outcomes;
+    } catch (error) {
+      const fault = this.#note(error);
+      if (fault.kind === 'corrupt') return batches.map(() => ({ appendFault: fault, settleFault: fault }));
+      return batches.map((batch) => this.#applyAlone(batch));
+    }
+  }
+
+  #apply({ append, done, settlements, now }: QueueBatch): Outcome {
+    if (done) for (const seq of done) this.#records.done(seq);
+    if (settlements) for (const settlement of settlements) this.#records.settle(settlement, now);
+    return append ? this.#records.append(append, now) : {};
+  }
+
+  /** What doesn't depend on each other is tried alone: on a full disk, settling still makes room. */
+  #applyAlone(batch: QueueBatch): Outcome {
+    const { now, append, done, settlements } = batch;
+    const settling = (done ?? settlements) ? this.#attempt({ now, done, settlements }) : {};
+    const appending = append ? this.#attempt({ now, append }) : {};
+    return {
+      ...appending,
+      appendFault: appending.appendFault,
+      settleFault: settling.appendFault,
+      ...(batch.probe ? this.#probe(batch) : {}),
+    };
+  }
+
+  #attempt(batch: QueueBatch): Outcome {
+    try {
+      return this.#transaction(batch.now, () => this.#apply(batch));
+    } catch (error) {
+      return { appendFault: this.#note(error) };
+    }
+  }
+
+  /** Writes something and takes it back, each durably. */
+  #probe({ now, probe }: QueueBatch): Outcome {
+    if (!probe) return {};
+    try {
+      this.#transaction(now, () =>
+        this.db.exec(`INSERT OR REPLACE INTO probe VALUES(1, zeroblob(${PROBE_BYTES}))`),
+      );
+      this.#transaction(now, () => this.db.exec('DELETE FROM probe'));
+      return {};
+    } catch (error) {
+      return { appendFault: this.#note(error) };
+    }
+  }
+
+  #transaction<Result>(now: number, work: () => Result): Result {
+    this.db.exec('BEGIN IMMEDIATE');
+    try {
+      const result = work();
+      this.#records.save(now);
+      this.db.exec('COMMIT');
+      this.#records.committed();
+      this.#stale = true;
+      return result;
+    } catch (error) {
+      if (this.db.inTransaction) this.db.exec('ROLLBACK');
+      this.#records.rolledBack();
+      throw error;
+    }
+  }
+
+  #lease({ leases, now }: QueueBatch): (ArrayBuffer | Fault)[] | undefined {
+    return leases?.map((request) => {
+      try {
+        return writeLeases(this.#records.lease(request, now));
+      } catch (error) {
+        return this.#note(error);
+      }
+    });
+  }
+
+  #note(error: unknown): Fault {
+    const fault = faultOf(error);
+    if (fault.kind === 'worker') throw error;
+    if (fault.kind === 'corrupt') this.corrupt = fault;
+    return fault;
+  }
+}

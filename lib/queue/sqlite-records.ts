@@ -1,0 +1,337 @@
+/**
+ * What happens to records inside the worker: stored, leased, settled, evicted. Each change is made in the running
+ * transaction and in memory; `committed` or `rolledBack` must follow.
+ *
+ * A record not settled is either in a chunk or parked. Below `#cursor` each live record of a chunk is on lease.
+ */
+import type { Database } from 'better-sqlite3';
+import type { Settlement } from './contract';
+import type { Chunk } from './sqlite-chunk';
+import { CHUNK_BYTES, Chunks } from './sqlite-chunks';
+import { CountersRow, type Counters } from './sqlite-counters';
+import { RememberedKeys } from './sqlite-keys';
+import { DeadRows, ParkedRows, type ParkedRow } from './sqlite-parked';
+import { FRAME_BYTES, type AppendBatch, type Leased, type LeaseRequest } from './sqlite-wire';
+
+/** Settled records may take this much of the file; beyond it, the live ones of old chunks are moved out. */
+const MAX_WASTED_BYTES = 32 * 2 ** 20;
+
+type Retry = Extract<Settlement, { outcome: 'retry' }>;
+type Dead = Extract<Settlement, { outcome: 'dead' }>;
+
+export interface Stored {
+  readonly firstSeq: number;
+  readonly duplicates: readonly (readonly [index: number, seq: number])[] | undefined;
+}
+
+export class QueueRecords {
+  counters: Counters;
+  readonly #row: CountersRow;
+  readonly #chunks: Chunks;
+  readonly #parked: ParkedRows;
+  readonly #dead: DeadRows;
+  readonly #keys: RememberedKeys;
+  /** By seq: whether the record is parked (true) or in a chunk. */
+  readonly #leased = new Map<number, boolean>();
+  #leasedParked = 0;
+  #unleased: [seq: number, parked: boolean][] = [];
+  #cursor = 0;
+  #nextDueAt: { at: number | undefined } | undefined;
+
+  constructor(
+    db: Database,
+    private readonly limits: { readonly maxDead: number; readonly maxKeys: number },
+  ) {
+    this.#row = new CountersRow(db);
+    this.counters = this.#row.read();
+    this.#chunks = new Chunks(db);
+    this.#parked = new ParkedRows(db);
+    this.#dead = new DeadRows(db);
+    this.#keys = new RememberedKeys(db, limits.maxKeys);
+  }
+
+  /** Stores what isn't a duplicate, then evicts if the batch says so. */
+  append(batch: AppendBatch, now: number): Stored {
+    const frames = Buffer.from(batch.frames);
+    const { counters } = this;
+    const firstSeq = counters.next;
+    const duplicates: (readonly [number, number])[] = [];
+    let run = { from: 0, first: firstSeq };
+    let at = 0;
+    const endRun = () => {
+      const count = counters.next - run.first;
+      if (count > 0) this.#chunks.add(frames.subarray(run.from, at), run.first, count, now);
+    };
+    for (let index = 0; index < batch.count; index++) {
+      const bytes = frames.readUInt32LE(at);
+      const end = at + FRAME_BYTES + bytes;
+      const key = batch.keys?.[index];
+      const known = key === undefined ? undefined : this.#keys.seqOf(key);
+      if (known !== undefined) {
+        endRun();
+        duplicates.push([index, known]);
+        run = { from: end, first: counters.next };
+      } else {
+        if (end - run.from > CHUNK_BYTES) {
+          endRun();
+          run = { from: at, first: counters.next };
+        }
+        if (key !== undefined) this.#keys.add(key, counters.next);
+        counters.next++;
+        counters.records++;
+        counters.bytes += bytes;
+        const replaced = batch.replaces?.[index];
+        if (replaced !== undefined) this.done(replaced);
+      }
+      at = end;
+    }
+    endRun();
+    if (batch.evictDownTo !== undefined && counters.bytes > batch.evictDownTo) {
+      this.#chunks.flush(now);
+      this.#evict(batch.evictDownTo);
+    }
+    return { firstSeq, duplicates: duplicates.length > 0 ? duplicates : undefined };
+  }
+
+  done(seq: number): void {
+    const parked = this.#unlease(seq);
+    if (parked !== undefined) this.#remove(seq, parked);
+  }
+
+  settle(settlement: Settlement, now: number): void {
+    if (settlement.outcome === 'done') this.done(settlement.seq);
+    else if (settlement.outcome === 'retry') this.#retry(settlement);
+    else this.#bury(settlement, now);
+  }
+
+  /** Gives records out, at least one if there is any, whatever its size. Changes nothing in the file. */
+  lease({ maxRecords, maxBytes }: LeaseRequest, now: number): Leased[] {
+    const leases: Leased[] = [];
+    let room = maxBytes;
+    const give = (lease: Leased, parked: boolean) => {
+      if (leases.length > 0 && lease.record.byteLength > room) return false;
+      room -= lease.record.byteLength;
+      leases.push(lease);
+      this.#lease(lease.seq, parked);
+      return true;
+    };
+    try {
+      if (this.#leaseParked(maxRecords, now, give)) this.#leaseQueued(maxRecords - leases.length, give);
+      return leases;
+    } catch (error) {
+      for (const { seq } of leases) this.#unlease(seq);
+      this.#unleased = [];
+      this.#cursor = 0;
+      throw error;
+    }
+  }
+
+  /** Writes what the transaction changed. */
+  save(now: number): void {
+    this.#chunks.flush(now);
+    if (this.#chunks.wastedBytes > MAX_WASTED_BYTES) this.#moveStragglers();
+    this.#chunks.save();
+    this.#keys.save(this.counters.next);
+    this.#row.write(this.counters);
+  }
+
+  committed(): void {
+    this.#unleased = [];
+    this.#keys.committed(this.counters.next);
+  }
+
+  rolledBack(): void {
+    for (const [seq, parked] of this.#unleased.reverse()) this.#lease(seq, parked);
+    this.#unleased = [];
+    this.#keys.rolledBack();
+    this.#chunks.reset();
+    this.#cursor = 0;
+    this.#nextDueAt = undefined;
+    this.counters = this.#row.read();
+  }
+
+  /** Takes over leases given before the worker was lost; those that are gone are left out. */
+  adoptLeases(seqs: readonly number[]): void {
+    for (const seq of seqs) {
+      if (this.#parked.get(seq)) this.#lease(seq, true);
+      else if (this.#chunks.at(seq)?.isSettled(seq) === false) this.#lease(seq, false);
+    }
+  }
+
+  checkEnds(): void {
+    this.#chunks.checkEnds();
+  }
+
+  /** Parked records that wait. */
+  get waiting(): number {
+    return this.counters.parked - this.#leasedParked;
+  }
+
+  get nextDueAt(): number | undefined {
+    if (this.waiting === 0) return undefined;
+    this.#nextDueAt ??= { at: this.#parked.nextDueAt(this.#leased) };
+    return this.#nextDueAt.at;
+  }
+
+  get oldestStoredAt(): number | undefined {
+    if (this.counters.records === 0) return undefined;
+    const parked = this.counters.parked > 0 ? this.#parked.oldestStoredAt : undefined;
+    const queued = this.#chunks.oldestStoredAt;
+    return Math.min(parked ?? Infinity, queued ?? Infinity);
+  }
+
+  #leaseParked(maxRecords: number, now: number, give: (lease: Leased, parked: boolean) => boolean): boolean {
+    if ((this.nextDueAt ?? Infinity) > now) return true;
+    let given = 0;
+    for (const seq of this.#parked.due(now, maxRecords + this.#leasedParked)) {
+      if (given === maxRecords) break;
+      if (this.#leased.has(seq)) continue;
+      const row = this.#parked.get(seq);
+      if (!row) continue;
+      if (!give({ ...row, storedAt: row.at, record: row.data }, true)) return false;
+      given++;
+    }
+    return true;
+  }
+
+  #leaseQueued(maxRecords: number, give: (lease: Leased, parked: boolean) => boolean): void {
+    let left = maxRecords;
+    while (left > 0 && this.#cursor < this.counters.next) {
+      const chunk = this.#chunks.from(this.#cursor);
+      if (!chunk) return;
+      const content = this.#chunks.contentOf(chunk);
+      for (let seq = Math.max(this.#cursor, chunk.first); seq < chunk.end; seq++) {
+        this.#cursor = seq;
+        if (chunk.isSettled(seq) || this.#leased.has(seq)) continue;
+        const record = chunk.recordIn(content, seq);
+        const lease = { seq, attempts: 0, unknowns: 0, storedAt: chunk.storedAt, record };
+        if (left === 0 || !give(lease, false)) return;
+        left--;
+      }
+      this.#cursor = chunk.end;
+    }
+  }
+
+  #retry({ seq, dueAt, spend, unknown }: Retry): void {
+    const parked = this.#unlease(seq);
+    if (parked === undefined) return;
+    this.#nextDueAt = undefined;
+    const attempts = spend ? 1 : 0;
+    const unknowns = unknown ? 1 : 0;
+    // A refusal says nothing about the deliveries before it.
+    if (parked) this.#parked.postpone(seq, dueAt, { attempts, unknowns, keepUnknowns: unknown || !spend });
+    else this.#park(seq, dueAt, { attempts, unknowns });
+  }
+
+  #park(seq: number, dueAt: number, spent: { attempts: number; unknowns: number }): void {
+    const chunk = this.#chunkOf(seq);
+    const record = chunk.recordIn(this.#chunks.contentOf(chunk), seq);
+    this.#parked.add({ seq, at: chunk.storedAt, ...spent }, record, dueAt);
+    this.counters.parked++;
+    this.#chunks.settle(chunk, seq);
+  }
+
+  #bury({ seq, reason, code }: Dead, now: number): void {
+    const parked = this.#unlease(seq);
+    if (parked === undefined) return;
+    const { counters, limits } = this;
+    const { attempts, data } = this.#read(seq, parked);
+    this.#dead.add(counters.nextDead++, { seq, attempts: attempts + 1, data }, reason, code, now);
+    counters.dead++;
+    this.#remove(seq, parked);
+    const excess = counters.dead - limits.maxDead;
+    if (excess <= 0) return;
+    this.#dead.trim(excess);
+    counters.dead -= excess;
+    counters.deadTrimmed += excess;
+  }
+
+  #read(seq: number, parked: boolean): Pick<ParkedRow, 'attempts'> & { data: Uint8Array } {
+    const row = parked ? this.#parked.get(seq) : undefined;
+    if (row) return row;
+    const chunk = this.#chunkOf(seq);
+    return { attempts: 0, data: chunk.recordIn(this.#chunks.contentOf(chunk), seq) };
+  }
+
+  /** Takes a record out of the file. Returns its bytes. */
+  #remove(seq: number, parked: boolean): number {
+    const bytes = parked ? this.#parked.delete(seq) : this.#settleInChunk(seq);
+    this.counters.records--;
+    this.counters.bytes -= bytes;
+    if (parked) {
+      this.counters.parked--;
+      this.#nextDueAt = undefined;
+    }
+    return bytes;
+  }
+
+  #settleInChunk(seq: number): number {
+    const chunk = this.#chunkOf(seq);
+    this.#chunks.settle(chunk, seq);
+    return chunk.bytesOf(seq);
+  }
+
+  #chunkOf(seq: number): Chunk {
+    const chunk = this.#chunks.at(seq);
+    if (!chunk) throw new Error(`no chunk holds record ${seq}`);
+    return chunk;
+  }
+
+  /** Oldest first: parked, queued, and only then those on lease, whose settlement is ignored later. Never the newest. */
+  #evict(downTo: number): void {
+    const { counters } = this;
+    const newest = counters.next - 1;
+    const evict = (seq: number, parked: boolean) => {
+      counters.evicted++;
+      counters.evictedBytes += this.#remove(seq, parked);
+    };
+    if (this.waiting > 0) {
+      for (const seq of this.#parked.oldest(counters.bytes - downTo, this.#leased)) evict(seq, true);
+    }
+    while (counters.bytes > downTo && this.#cursor < newest) {
+      const chunk = this.#chunks.from(this.#cursor);
+      if (!chunk) break;
+      let seq = Math.max(this.#cursor, chunk.first);
+      for (; seq < chunk.end && seq < newest && counters.bytes > downTo; seq++) {
+        if (!chunk.isSettled(seq) && !this.#leased.has(seq)) evict(seq, false);
+      }
+      this.#cursor = seq;
+    }
+    if (counters.bytes <= downTo) return;
+    for (const seq of [...this.#leased.keys()].sort((a, b) => a - b)) {
+      if (counters.bytes <= downTo) break;
+      const parked = this.#unlease(seq);
+      if (parked !== undefined) evict(seq, parked);
+    }
+  }
+
+  #moveStragglers(): void {
+    for (const chunk of this.#chunks.straggling(this.#cursor)) {
+      if (this.#chunks.wastedBytes <= MAX_WASTED_BYTES / 2) break;
+      for (let seq = chunk.first; seq < chunk.end; seq++) {
+        if (chunk.isSettled(seq)) continue;
+        this.#unlease(seq);
+        this.#park(seq, 0, { attempts: 0, unknowns: 0 });
+        this.#lease(seq, true);
+      }
+    }
+  }
+
+  #lease(seq: number, parked: boolean): void {
+    this.#leasedParked += Number(parked) - Number(this.#leased.get(seq) ?? false);
+    this.#leased.set(seq, parked);
+    if (parked) this.#nextDueAt = undefined;
+  }
+
+  #unlease(seq: number): boolean | undefined {
+    const parked = this.#leased.get(seq);
+    if (parked === undefined) return undefined;
+    this.#leased.delete(seq);
+    this.#unleased.push([seq, parked]);
+    if (parked) {
+      this.#leasedParked--;
+      this.#nextDueAt = undefined;
+    }
+    return parked;
+  }
+}

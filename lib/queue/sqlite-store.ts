@@ -1,0 +1,284 @@
+/**
+ * The queue store on SQLite, main thread's half: gathers what comes in within one turn of the event loop into one
+ * batch for the worker that owns the file, and tells each caller how it ended.
+ */
+import { join } from 'node:path';
+import type { FaultCodes } from '../sqlite/faults';
+import { storeError, type Fault } from '../sqlite/faults';
+import { WorkerHost } from '../sqlite/worker-host';
+import { Quota } from '../quota/quota';
+import type {
+  AppendOptions,
+  AppendResult,
+  LeasedRecord,
+  QueueCounts,
+  QueueStore,
+  Settlement,
+} from './contract';
+import {
+  readLeases,
+  type QueueBatch,
+  type QueueHello,
+  type QueueReply,
+  type QueueState,
+} from './sqlite-wire';
+import type { WorkerOptions } from './sqlite-wire';
+import { Turn } from './sqlite-turn';
+
+const PROBE_MS = 1000;
+const EMPTY: QueueState = {
+  records: 0,
+  bytes: 0,
+  parked: 0,
+  dead: 0,
+  evictedTotal: 0,
+  evictedBytesTotal: 0,
+  deadTrimmedTotal: 0,
+  oldestStoredAt: undefined,
+  nextDueAt: undefined,
+};
+
+const CODES: FaultCodes = {
+  disk_full: 'ERR_SLUICE_QUEUE_DISK_FULL',
+  locked: 'ERR_SLUICE_QUEUE_LOCKED',
+  newer: 'ERR_SLUICE_QUEUE_NEWER',
+  foreign: 'ERR_SLUICE_QUEUE_FOREIGN',
+  unwritable: 'ERR_SLUICE_QUEUE_UNWRITABLE',
+  native_module: 'ERR_SLUICE_NATIVE_MODULE',
+  corrupt: 'ERR_SLUICE_QUEUE_CORRUPT',
+  io: 'ERR_SLUICE_QUEUE_IO',
+  worker: 'ERR_SLUICE_QUEUE_WORKER',
+  closed: 'ERR_SLUICE_QUEUE_CLOSED',
+  stalled: 'ERR_SLUICE_QUEUE_STALLED',
+};
+
+export interface SqliteStoreOptions {
+  readonly file: string;
+  /** Unix ms. */
+  readonly now?: () => number;
+  /** Dead records kept; the oldest are trimmed and counted. */
+  readonly maxDead?: number;
+  /** How many appends back an idempotency key is remembered, at least. */
+  readonly maxKeys?: number;
+  /** Bytes that may wait for the disk; beyond them `append` rejects with ERR_SLUICE_QUEUE_STALLED. */
+  readonly maxWaitingBytes?: number;
+  /** How long to wait for another owner of the file, in ms. */
+  readonly lockWaitMs?: number;
+  /** Most pages of 16 KB that the file may have. */
+  readonly maxPages?: number;
+  /** better-sqlite3's binary, where it isn't in its usual place. */
+  readonly nativeBinding?: string;
+  /** The worker's script, if it is wrapped. */
+  readonly workerFile?: string;
+}
+
+export interface SqliteStore extends QueueStore {
+  counts(): QueueCounts & { /** Oldest dead records trimmed for room. */ readonly deadTrimmedTotal: number };
+}
+
+/**
+ * Opens or creates the file. Rejects with StoreError when it can't be used: ERR_SLUICE_QUEUE_LOCKED, _NEWER, _FOREIGN,
+ * _UNWRITABLE, _DISK_FULL, _IO or ERR_SLUICE_NATIVE_MODULE. A damaged file is set aside; `onHealth` tells.
+ *
+ * A settlement that was rejected is tried again by the store once it works; until then the record stays on lease.
+ */
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<SqliteStore> {
+  const store = new WorkerStore(options);
+  await store.start();
+  return store;
+}
+
+class WorkerStore implements SqliteStore {
+  readonly #options: SqliteStoreOptions;
+  readonly #now: () => number;
+  readonly #host: WorkerHost<QueueBatch, QueueHello, QueueReply>;
+  readonly #waiting: Quota;
+  #turn: Turn | undefined;
+  #state = EMPTY;
+  /** Seqs on lease, for a worker that has to be started again. */
+  readonly #leased = new Set<number>();
+  readonly #unsettled = new Map<number, Settlement>();
+  readonly #changeListeners = new Set<() => void>();
+  readonly #healthListeners = new Set<(fault: Error | undefined) => void>();
+  #fault: Error | undefined;
+  #probe: NodeJS.Timeout | undefined;
+  #closed: Promise<void> | undefined;
+
+  constructor(options: SqliteStoreOptions) {
+    this.#options = options;
+    this.#now = options.now ?? Date.now;
+    this.#waiting = new Quota(options.maxWaitingBytes ?? 64 * 2 ** 20);
+    this.#host = new WorkerHost({
+      script: options.workerFile ?? join(__dirname, 'sqlite-worker.js'),
+      file: options.file,
+      codes: CODES,
+      workerData: () => this.#workerOptions(),
+      onHello: ({ state, quarantined }) => {
+        this.#state = state;
+        this.#setFault(quarantined && this.#error(quarantined));
+        this.#settleAgain();
+        for (const listener of this.#changeListeners) listener();
+      },
+      onFault: (fault) => this.#setFault(fault),
+    });
+  }
+
+  start(): Promise<void> {
+    return this.#host.start();
+  }
+
+  append(record: Uint8Array, options: AppendOptions = {}): Promise<AppendResult> {
+    if (this.#closed) return Promise.reject(this.#error({ kind: 'closed', detail: '' }));
+    if (!this.#waiting.reserve(record.byteLength)) {
+      return Promise.reject(this.#error({ kind: 'stalled', detail: `${this.#waiting.used} bytes wait` }));
+    }
+    return this.#gather().append(record, options);
+  }
+
+  lease(maxRecords: number, maxBytes: number): Promise<LeasedRecord[]> {
+    if (this.#closed) return Promise.reject(this.#error({ kind: 'closed', detail: '' }));
+    return this.#gather().lease(maxRecords, maxBytes);
+  }
+
+  settle(settlement: Settlement): Promise<void> {
+    if (this.#closed) return Promise.reject(this.#error({ kind: 'closed', detail: '' }));
+    return this.#gather().settle(settlement);
+  }
+
+  counts(): QueueState {
+    return this.#state;
+  }
+
+  nextDueAt(): number | undefined {
+    return this.#state.nextDueAt;
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#changeListeners.add(listener);
+    return () => this.#changeListeners.delete(listener);
+  }
+
+  onHealth(listener: (fault: Error | undefined) => void): () => void {
+    this.#healthListeners.add(listener);
+    if (this.#fault) {
+      listener(this.#fault);
+      this.#probeLater();
+    }
+    return () => this.#healthListeners.delete(listener);
+  }
+
+  close(): Promise<void> {
+    if (this.#closed) return this.#closed;
+    this.#flush();
+    clearTimeout(this.#probe);
+    this.#closed = this.#host.close();
+    return this.#closed;
+  }
+
+  #workerOptions(): WorkerOptions {
+    const { file, maxDead = 50_000, maxKeys = 200_000, lockWaitMs, maxPages, nativeBinding } = this.#options;
+    const leased = [...this.#leased];
+    return { file, now: this.#now(), leased, maxDead, maxKeys, lockWaitMs, maxPages, nativeBinding };
+  }
+
+  #error(fault: Fault): Error {
+    return storeError(fault, this.#options.file, CODES);
+  }
+
+  #gather(): Turn {
+    if (!this.#turn) {
+      this.#turn = new Turn();
+      setImmediate(() => this.#flush());
+    }
+    return this.#turn;
+  }
+
+  #flush(): void {
+    const turn = this.#turn;
+    if (!turn) return;
+    this.#turn = undefined;
+    const { batch, transfer } = turn.pack(this.#now());
+    this.#host.request(batch, transfer).then(
+      (reply) => this.#answer(turn, reply),
+      (error: Error) => {
+        this.#waiting.free(turn.bytes);
+        this.#keepUnsettled(turn);
+        turn.fail(error, error, error);
+      },
+    );
+  }
+
+  #answer(turn: Turn, reply: QueueReply): void {
+    this.#waiting.free(turn.bytes);
+    this.#state = reply.state;
+    const { appendFault, settleFault, quarantined } = reply;
+    const appendError = appendFault && this.#error(appendFault);
+    const settleError = settleFault && this.#error(settleFault);
+    if (settleError) this.#keepUnsettled(turn);
+    else for (const seq of turn.settledSeqs()) this.#leased.delete(seq);
+    if (appendError || settleError) turn.fail(appendError, settleError, undefined);
+    if (!appendError) {
+      for (const seq of turn.replacedSeqs()) this.#leased.delete(seq);
+      turn.stored(reply.firstSeq, reply.duplicates ?? []);
+    }
+    if (!settleError) turn.settled();
+    const leaseError = this.#answerLeases(turn, reply);
+    const fault = quarantined && this.#error(quarantined);
+    const error = fault ?? appendError ?? settleError ?? leaseError;
+    if (error ?? turn.writes) this.#setFault(error);
+    if (turn.writes || fault) for (const listener of this.#changeListeners) listener();
+  }
+
+  #answerLeases(turn: Turn, { leases = [] }: QueueReply): Error | undefined {
+    let error: Error | undefined;
+    for (const [index, lease] of leases.entries()) {
+      if (lease instanceof ArrayBuffer) {
+        const records = readLeases(lease);
+        for (const { seq } of records) this.#leased.add(seq);
+        turn.leased(index, records);
+      } else {
+        error = this.#error(lease);
+        turn.leaseFailed(index, error);
+      }
+    }
+    return error;
+  }
+
+  #keepUnsettled(turn: Turn): void {
+    for (const settlement of turn.settlements()) this.#unsettled.set(settlement.seq, settlement);
+  }
+
+  #settleAgain(): void {
+    const settlements = [...this.#unsettled.values()];
+    this.#unsettled.clear();
+    for (const settlement of settlements) {
+      // What fails again is kept again.
+      this.settle(settlement).catch(() => undefined);
+    }
+  }
+
+  #setFault(fault: Error | undefined): void {
+    const before = this.#fault;
+    this.#fault = fault;
+    if (fault?.message === before?.message) return;
+    for (const listener of this.#healthListeners) listener(fault);
+    if (fault) this.#probeLater();
+    else this.#settleAgain();
+  }
+
+  /** Finds out whether the file can be written again, also when nobody appends. Waits for someone to have been told. */
+  #probeLater(): void {
+    if (this.#probe || this.#healthListeners.size === 0) return;
+    this.#probe = setTimeout(() => {
+      this.#probe = undefined;
+      if (!this.#fault || this.#closed) return;
+      this.#host.request({ now: this.#now(), probe: true }).then(
+        (reply) => {
+          this.#setFault(reply.appendFault && this.#error(reply.appendFault));
+          if (this.#fault) this.#probeLater();
+        },
+        () => this.#probeLater(),
+      );
+    }, PROBE_MS);
+  }
+}

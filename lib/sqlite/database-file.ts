@@ -1,0 +1,159 @@
+/**
+ * Opens a SQLite file that one worker thread owns, with the settings that measured best for group commits of blobs on
+ * a full `fsync` each, and closes it. Runs inside the worker.
+ */
+import Database from 'better-sqlite3';
+import { mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { FileFault, faultOf } from './faults';
+
+/** A file up to this size is checked from end to end when it is opened; that takes milliseconds. */
+const FULL_CHECK_BYTES = 32 * 2 ** 20;
+/** Nobody else writes, but a backup may read and hold up a checkpoint. */
+const BUSY_MS = 10;
+const SIDE_FILES = ['', '-wal', '-shm'];
+
+export interface DatabaseFileOptions {
+  readonly file: string;
+  /** 32-bit number that marks the file as ours. */
+  readonly applicationId: number;
+  /** SQL by version: `user_version` n means that the first n have run. */
+  readonly migrations: readonly string[];
+  /** Further checks of a file that isn't new; throws FileFault. */
+  readonly check?: (db: Database.Database) => void;
+  /** Unix ms, for the name of a damaged file. */
+  readonly now: number;
+  /** How long to wait for another owner to let go, in ms. */
+  readonly lockWaitMs?: number | undefined;
+  /** Most pages the file may have; the disk is the limit without it. */
+  readonly maxPages?: number | undefined;
+  /** Path of better-sqlite3's binary, where it isn't in its usual place. */
+  readonly nativeBinding?: string | undefined;
+}
+
+export interface Quarantine {
+  readonly file: string;
+  readonly bytes: number;
+}
+
+export interface DatabaseFile {
+  readonly db: Database.Database;
+  /** Where a damaged file of this name was put, if there was one. */
+  readonly quarantined: Quarantine | undefined;
+  close(): void;
+}
+
+/**
+ * Opens or creates the file and brings it to the newest version. A damaged one is set aside and a new one made.
+ * Throws FileFault or what SQLite throws: see `faultOf`.
+ */
+export function openDatabaseFile(options: DatabaseFileOptions): DatabaseFile {
+  mkdirSync(dirname(options.file), { recursive: true });
+  const lock = takeLock(options);
+  try {
+    const { db, quarantined } = openOrQuarantine(options);
+    return {
+      db,
+      quarantined,
+      close() {
+        db.close();
+        lock.close();
+      },
+    };
+  } catch (error) {
+    lock.close();
+    throw error;
+  }
+}
+
+/** An exclusive lock on a file beside it: it ends with the process, however that ends, and lets others read the data. */
+function takeLock({ file, lockWaitMs = 1000, nativeBinding }: DatabaseFileOptions): Database.Database {
+  const lock = connect(`${file}.lock`, lockWaitMs, nativeBinding);
+  try {
+    lock.exec('BEGIN EXCLUSIVE');
+    return lock;
+  } catch (error) {
+    lock.close();
+    throw error;
+  }
+}
+
+function connect(file: string, timeout: number, nativeBinding: string | undefined): Database.Database {
+  return new Database(file, nativeBinding === undefined ? { timeout } : { timeout, nativeBinding });
+}
+
+function openOrQuarantine(options: DatabaseFileOptions): Omit<DatabaseFile, 'close'> {
+  try {
+    return { db: openSound(options), quarantined: undefined };
+  } catch (error) {
+    if (faultOf(error).kind !== 'corrupt') throw error;
+    const quarantined = quarantine(options.file, options.now);
+    return { db: openSound(options), quarantined };
+  }
+}
+
+function openSound(options: DatabaseFileOptions): Database.Database {
+  const db = connect(options.file, BUSY_MS, options.nativeBinding);
+  try {
+    const fresh = checkOwner(db, options);
+    if (fresh) db.exec('PRAGMA page_size = 16384; PRAGMA auto_vacuum = INCREMENTAL');
+    db.exec(
+      'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 256;' +
+        'PRAGMA journal_size_limit = 8388608; PRAGMA cache_size = -8192; PRAGMA foreign_keys = OFF',
+    );
+    if (options.maxPages !== undefined) db.pragma(`max_page_count = ${options.maxPages}`);
+    if (!fresh && statSync(options.file).size <= FULL_CHECK_BYTES) fullCheck(db);
+    migrate(db, options);
+    if (!fresh) options.check?.(db);
+    db.pragma('wal_checkpoint(TRUNCATE)');
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** Whether the file is new. Throws FileFault `newer` and `foreign`. */
+function checkOwner(db: Database.Database, { applicationId, migrations }: DatabaseFileOptions): boolean {
+  const version = Number(db.pragma('user_version', { simple: true }));
+  const owner = Number(db.pragma('application_id', { simple: true }));
+  const fresh = db.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined;
+  if (fresh && version === 0 && owner === 0) return true;
+  if (owner !== applicationId) throw new FileFault('foreign', `application_id ${owner}`);
+  if (version > migrations.length) {
+    throw new FileFault('newer', `version ${version}, this one knows ${migrations.length}`);
+  }
+  return false;
+}
+
+function fullCheck(db: Database.Database): void {
+  const verdict = db.pragma('quick_check(1)', { simple: true });
+  if (verdict !== 'ok') throw new FileFault('corrupt', String(verdict));
+}
+
+function migrate(db: Database.Database, { applicationId, migrations }: DatabaseFileOptions): void {
+  const version = Number(db.pragma('user_version', { simple: true }));
+  for (const [index, sql] of migrations.entries()) {
+    if (index < version) continue;
+    db.exec(
+      `BEGIN IMMEDIATE; ${sql}; PRAGMA user_version = ${index + 1}; PRAGMA application_id = ${applicationId}; COMMIT`,
+    );
+  }
+}
+
+/** Renames a damaged file, with its log, so that nothing in it is lost and a new one can take its place. */
+export function quarantine(file: string, now: number): Quarantine {
+  const stamp = new Date(now).toISOString().replaceAll(/[:.]/g, '-');
+  const aside = `${file}.corrupt-${stamp}`;
+  let bytes = 0;
+  for (const suffix of SIDE_FILES) {
+    const size = statSync(file + suffix, { throwIfNoEntry: false })?.size;
+    if (size === undefined) continue;
+    if (suffix === '-shm') rmSync(file + suffix);
+    else {
+      renameSync(file + suffix, aside + suffix);
+      bytes += size;
+    }
+  }
+  return { file: aside, bytes };
+}
