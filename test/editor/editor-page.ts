@@ -11,7 +11,7 @@ interface PageRED {
   view: { importNodes(nodes: object[], options: object): void; redraw(force: boolean): void };
   editor: { edit(node: PageNode): void; validateNode(node: PageNode): void };
   sidebar: { help: { show(type: string): void } };
-  tray: object;
+  actions: { invoke(action: string): void };
 }
 interface PageDefinition {
   category: string;

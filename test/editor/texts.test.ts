@@ -16,7 +16,7 @@ describe.each(nodeTypes)('texts of %s', (type) => {
 
   it('has no text of its own that the form or the editor half never shows', () => {
     const own = [...texts.keys()].filter((key) => key.startsWith(`${type}.`));
-    const usedByCode = /\.(label\.palette|output\.\d+|problem\.\w+|status\.\w+)$/;
+    const usedByCode = /\.(label\.palette|output\.\d+|problem\.\w+|status\.\w+|alert\.[\w.]+)$/;
     const used = new Set(keysIn(html));
     const script = readProject(`nodes/${type}/${type}.editor.ts`);
     expect(own.filter((key) => !used.has(key) && !usedByCode.test(key) && !script.includes(key))).toEqual([]);
