@@ -1,6 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { readConfig } from '#lib/config/read-config';
 import type { NodeStatus } from '#lib/node-red/types';
+import { sign } from '#lib/webhook/sign';
+import { fields, problemsOf } from '#nodes/signed-webhook/signed-webhook.config';
 import { configOf, nodeTypes } from '../editor/node-types';
 import { post } from '../harness/http';
 import { startNodeRed, type FlowNode, type RunningNodeRed } from '../harness/node-red';
@@ -13,11 +15,13 @@ const credentials: Readonly<Record<string, Record<string, string>>> = {
   'signed-webhook': { secret: SECRET },
   'ingest-api': { token: TOKEN },
 };
-/** An example as a user has it after filling in the secrets that its comment asks for. */
-const filledIn = (nodes: readonly FlowNode[]): FlowNode[] =>
+/** An example as a user has it after filling in the secrets and the port that its comment asks for. */
+const filledIn = (nodes: readonly FlowNode[], { url }: RunningNodeRed): FlowNode[] =>
   nodes.map((node) => {
     const secrets = credentials[node.type];
-    return secrets ? { ...node, credentials: secrets } : node;
+    const here = { ...node, ...(secrets ? { credentials: secrets } : {}) };
+    if (node.type !== 'rest-sink') return here;
+    return { ...here, url: String(node['url']).replace('http://127.0.0.1:1880', url) };
   });
 
 const isTab = (node: FlowNode) => node.type === 'tab';
@@ -109,7 +113,8 @@ describe('in Node-RED', () => {
   afterAll(() => nodeRed?.stop());
 
   /** Deploys and waits until the nodes of ours are ready: a queue opens its file. */
-  async function deploy(nodes: readonly FlowNode[]) {
+  async function deploy(example: readonly FlowNode[]) {
+    const nodes = filledIn(example, nodeRed);
     statuses.clear();
     await nodeRed.deploy(nodes);
     const ours = nodes.filter(({ type, d }) => nodeTypes.includes(type) && d !== true);
@@ -119,14 +124,14 @@ describe('in Node-RED', () => {
   }
 
   it.each(examples)('%s deploys: each node is live, none of ours in trouble', async (name) => {
-    const nodes = filledIn(readExample(name));
+    const nodes = readExample(name);
     await deploy(nodes);
     const live = nodes.filter((node) => !isTab(node) && node['d'] !== true);
     for (const { id, type } of live) expect(nodeRed.RED.nodes.getNode(id), `${type} ${id}`).not.toBeNull();
   });
 
   it('signed-webhook delivers a payment', async () => {
-    await deploy(filledIn(readExample('signed-webhook')));
+    await deploy(readExample('signed-webhook'));
     const answer = await callHook(nodeRed, 'payments', { amount: 12 });
     expect([answer.status, answer.json()['result']]).toEqual([200, 'done']);
     await waitFor('the payment', () => debug('signed-webhook', 'deliver').length === 1);
@@ -134,7 +139,7 @@ describe('in Node-RED', () => {
   });
 
   it('ingest-api delivers a reading once, however often it is sent', async () => {
-    await deploy(filledIn(readExample('ingest-api')));
+    await deploy(readExample('ingest-api'));
     const send = () =>
       post(`${nodeRed.url}/api/ingest/plant-1/reading-1`, '{"temperature":21.5}', {
         headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' },
@@ -154,5 +159,36 @@ describe('in Node-RED', () => {
     await waitFor('the reading', () => debug('push-queue', 'delivered').length === 1);
     expect(debug('push-queue', 'delivered')[0]).toContain('"attempt":2');
     expect(debug('push-queue', 'dead letters')).toEqual([]);
+  });
+
+  it('rest-sink shows what becomes of a good, an early and a bad reading', async () => {
+    const nodes = readExample('rest-sink');
+    await deploy(nodes);
+    const press = (label: string) =>
+      nodeRed.node(nodes.find((node) => node['name'] === label)?.id ?? '').receive({});
+    press('good reading');
+    await waitFor('the good reading', () => debug('rest-sink', 'confirmed').length === 1);
+    press('while it is busy');
+    await waitFor('the early reading', () => debug('rest-sink', 'why').length === 1);
+    press('bad reading');
+    await waitFor('the bad reading', () => debug('rest-sink', 'why').length === 2);
+    expect(debug('rest-sink', 'confirmed')).toEqual([expect.stringContaining('21.5')]);
+  });
+
+  it('quick-start takes a signed order to its service', async () => {
+    const nodes = readExample('quick-start');
+    await deploy(nodes);
+    const saved = nodes.find(({ type }) => type === 'signed-webhook') ?? {};
+    const { hook, ...scheme } = readConfig(fields, saved, problemsOf);
+    const body = Buffer.from('{"order":7}');
+    const signature = sign(
+      { ...scheme, secret: SECRET },
+      { body, id: 'order-7', nowSecs: Date.now() / 1000 },
+    );
+    const answer = await post(`${nodeRed.url}/api/hooks/${hook}`, body, {
+      headers: { 'content-type': 'application/json', ...signature },
+    });
+    expect([answer.status, answer.json()['result']]).toEqual([200, 'done']);
+    await waitFor('the order', () => debugged.some(({ msg }) => msg.includes('"order":7')));
   });
 });
