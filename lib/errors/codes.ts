@@ -60,7 +60,6 @@ export const ERROR_CODES = {
   ERR_SLUICE_QUEUE_FULL: 'a push queue is at its quota and refuses the record',
   ERR_SLUICE_QUEUE_WRITER_FULL: 'too many records wait for the disk',
   ERR_SLUICE_QUEUE_OPENING: 'a push queue is not open yet',
-  ERR_SLUICE_QUEUE_CLOSED: 'a push queue has been closed',
   ERR_SLUICE_QUEUE_NAME_TAKEN: 'two push queue nodes name the same queue',
   ERR_SLUICE_QUEUE_STORE_UNSUPPORTED: 'a push queue asks for a store that this version does not have',
   ERR_SLUICE_QUEUE_REJECTED: 'a record was rejected for good by its destination',
