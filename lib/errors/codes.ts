@@ -23,10 +23,8 @@ export const ERROR_CODES = {
   ERR_SLUICE_DELIVERY_TIMEOUT: 'the flow did not finish with the record in time',
   ERR_SLUICE_DELIVERY_ABORTED: 'a deploy or shutdown interrupted the record',
   ERR_SLUICE_DELIVERY_UNROUTED: 'no live node received the record',
-
   // sqlite: any file of ours
   ERR_SLUICE_NATIVE_MODULE: 'better-sqlite3 does not load in this Node.js',
-
   // queue: the store
   ERR_SLUICE_QUEUE_DISK_FULL: 'the disk of a queue has no room',
   ERR_SLUICE_QUEUE_LOCKED: 'another process uses the queue',
@@ -38,7 +36,6 @@ export const ERROR_CODES = {
   ERR_SLUICE_QUEUE_WORKER: 'the thread that owns the queue was lost',
   ERR_SLUICE_QUEUE_CLOSED: 'the queue is closed',
   ERR_SLUICE_QUEUE_STALLED: 'the disk of a queue does not keep up',
-
   // queue: the stored record
   ERR_SLUICE_RECORD_UNSERIALISABLE: 'a message holds something that cannot be stored',
   ERR_SLUICE_RECORD_VERSION: 'a stored record has a format this version does not know',
@@ -55,7 +52,6 @@ export const ERROR_CODES = {
   ERR_SLUICE_BODY_NOT_JSON: 'the body of a request is not JSON',
   ERR_SLUICE_BODY_NOT_TEXT: 'the body of a request is not text in the charset it names',
   ERR_SLUICE_BODY_CHARSET: 'the body of a request names a charset that cannot be decoded',
-
   // push queue
   ERR_SLUICE_QUEUE_FULL: 'a push queue is at its quota and refuses the record',
   ERR_SLUICE_QUEUE_WRITER_FULL: 'too many records wait for the disk',

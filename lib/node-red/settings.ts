@@ -8,12 +8,8 @@ export interface SluiceSettings {
   /** Folder of queues, inbox and dead letters. */
   readonly dataDir: string;
   readonly subflowReach: 'conservative' | 'exact';
-  /** Metrics and health on httpNode instead of httpAdmin. */
-  readonly publicMetrics: boolean;
   /** Serve the admin documents at the source documents' own paths too (`/api/status`, …). */
   readonly documentPaths: boolean;
-  readonly readToken: string;
-  readonly minFreeDiskMb: number;
   /** Bytes of request bodies that are being read and not yet authenticated, for all sources together. */
   readonly bodyBudgetMb: number;
   readonly inboxQuotaMb: number;
@@ -23,10 +19,7 @@ export interface SluiceSettings {
 const fields: Fields<SluiceSettings> = {
   dataDir: text(),
   subflowReach: choice('conservative', ['conservative', 'exact']),
-  publicMetrics: flag(false),
   documentPaths: flag(false),
-  readToken: text(),
-  minFreeDiskMb: number(200),
   bodyBudgetMb: number(64, { min: 1 }),
   inboxQuotaMb: number(500, { min: 1 }),
   metricAliases: flag(true),

@@ -48,7 +48,7 @@ function configOf(saved: object): PushQueueConfig {
 function start(RED: NodeRED, node: RuntimeNode, config: PushQueueConfig): void {
   const runtime = runtimeOf(RED);
   const { registry, lineage, metrics, settings } = runtime;
-  const name = config.name || config.queue;
+  const name = config.name || 'push';
   const log = new PushQueueLog(node, config.queue, metrics, (text) =>
     RED.log.error(`[push-queue:${name}] ${text}`),
   );
