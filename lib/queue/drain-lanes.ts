@@ -107,6 +107,12 @@ export class DrainLanes {
     return waiting.sort((a, b) => a.seq - b.seq);
   }
 
+  /** When `released` may find something, if at all. */
+  nextCheckAt(): number | undefined {
+    const first = this.#parkedHeads.first();
+    return first && first.dueAt + OVERDUE_MS;
+  }
+
   #lead(lane: Lane): void {
     this.#lanes.set(lane.key, lane);
     this.#laneOf.set(lane.head, lane);

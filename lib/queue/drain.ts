@@ -199,7 +199,8 @@ export class Drain {
       if (leased.length > 0) return true;
     }
     if (this.#ready.length > 0) return true;
-    if (dueAt !== undefined) this.#wakeIn(Math.max(MIN_TIMER_MS, dueAt - now));
+    const wakeAt = Math.min(dueAt ?? Infinity, lanes?.nextCheckAt() ?? Infinity);
+    if (wakeAt < Infinity) this.#wakeIn(Math.max(MIN_TIMER_MS, wakeAt - now));
     return false;
   }
 

@@ -262,7 +262,7 @@ describe('the delivery loop', () => {
     await queue.append('a1', 'a2', 'b1', 'a3', 'b2', 'c1');
     queue.drain.resume();
     await flush();
-    expect(queue.texts()).toEqual(['a1', 'b1', 'b2', 'c1']);
+    expect(queue.texts()).toEqual(['a1', 'b1', 'c1', 'b2']);
     await queue.clock.advance(10_000);
     expect(queue.texts().slice(4)).toEqual(['a1', 'a1', 'a2', 'a3']);
   });
