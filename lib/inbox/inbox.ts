@@ -61,11 +61,7 @@ class WorkerInbox implements Inbox {
     this.#file = file;
     this.#now = now;
     this.#quota = new Quota(quotaBytes);
-    this.#settled = new SettledMemory(
-      options.maxRemembered ?? DEFAULT_MAX_REMEMBERED,
-      now,
-      (beforeId, fromMinute) => this.#link.ask({ kind: 'settled', beforeId, fromMinute }, 'settledPage'),
-    );
+    this.#settled = new SettledMemory(options.maxRemembered ?? DEFAULT_MAX_REMEMBERED, now);
     this.#link = new InboxLink({
       file,
       workerData: () => ({ file, now: now(), maxPages, nativeBinding, lockWaitMs }),
@@ -200,7 +196,9 @@ class WorkerInbox implements Inbox {
     this.#storedBytes = this.#counters.sum().bytes;
     this.#quota.take(this.#storedBytes);
     this.#quarantinedFile ??= quarantined;
-    void this.#settled.load();
+    void this.#settled.load((beforeId, fromMinute) =>
+      this.#link.ask({ kind: 'settled', beforeId, fromMinute }, 'settledPage'),
+    );
   }
 
   #free(bytes: number): void {
