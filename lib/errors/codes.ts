@@ -64,17 +64,6 @@ export const ERROR_CODES = {
   ERR_SLUICE_BODY_NOT_JSON: 'the body of a request is not JSON',
   ERR_SLUICE_BODY_NOT_TEXT: 'the body of a request is not text in the charset it names',
   ERR_SLUICE_BODY_CHARSET: 'the body of a request names a charset that cannot be decoded',
-  // inbox
-  ERR_SLUICE_INBOX_FULL: 'the inbox is at its quota',
-  ERR_SLUICE_INBOX_DISK_FULL: 'the disk of the inbox is full',
-  ERR_SLUICE_INBOX_LOCKED: 'another process uses the inbox',
-  ERR_SLUICE_INBOX_NEWER: 'the inbox was written by a newer version',
-  ERR_SLUICE_INBOX_FOREIGN: 'the file of the inbox belongs to another program',
-  ERR_SLUICE_INBOX_UNWRITABLE: 'the file of the inbox cannot be written',
-  ERR_SLUICE_INBOX_CORRUPT: 'the file of the inbox was damaged',
-  ERR_SLUICE_INBOX_IO: 'the disk of the inbox fails',
-  ERR_SLUICE_INBOX_WORKER: 'the thread of the inbox ended',
-  ERR_SLUICE_INBOX_CLOSED: 'the inbox is closed',
   // push queue
   ERR_SLUICE_QUEUE_FULL: 'a push queue is at its quota and refuses the record',
   ERR_SLUICE_QUEUE_WRITER_FULL: 'too many records wait for the disk',
