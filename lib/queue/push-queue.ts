@@ -64,6 +64,7 @@ export class PushQueue implements Sink {
     'The queue is being opened; send the record again',
     { failure: 'transient' },
   );
+  #failed = false;
   readonly #window = new AppendWindow();
   #evictedSeen = 0;
   /** Since this node started; the store's own total goes back to its first record. */
@@ -116,6 +117,7 @@ export class PushQueue implements Sink {
 
   /** Refuses every record with this error from now on: the store couldn't be opened, or the node is closing. */
   fail(fault: Error): void {
+    this.#failed = true;
     this.#fault = fault;
   }
 
@@ -208,6 +210,12 @@ export class PushQueue implements Sink {
     const used = this.#quota.used;
     const evicted = counts?.evictedTotal ?? 0;
     return {
+      state:
+        this.#fault === undefined
+          ? 'open'
+          : this.#store === undefined && !this.#failed
+            ? 'opening'
+            : 'failed',
       level,
       dropped: evicted,
       blocked: this.#blocked,

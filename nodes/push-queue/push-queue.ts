@@ -72,9 +72,10 @@ function start(RED: NodeRED, node: RuntimeNode, config: PushQueueConfig): void {
     async (store) => {
       if (closing) return;
       queue.attach(store);
-      drain = drainOf(store, config, queue, output, runtime, log);
       // Order would break if a delivery of the node before this one were still out.
       if (config.ordering !== 'none') await claim.predecessorSettled;
+      if (closing) return;
+      drain = drainOf(store, config, queue, output, runtime, log);
       output.start(drain);
     },
     (error: Error) => {
@@ -158,6 +159,7 @@ function drainOf(
       ...config,
       maxInFlight: config.maxInFlight || DEFAULT_IN_FLIGHT,
     },
+    keyName: config.keyProperty,
     keyOf: (lease) => laneOf(lease, config.keyProperty),
     deliver: (lease) => output.deliver(lease),
     readiness: (bytes) => {
