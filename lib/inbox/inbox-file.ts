@@ -1,208 +1,230 @@
-import type { Hold } from '../delivery/contract';
-import { StoreError } from '../errors/errors';
-import { Quota } from '../quota/quota';
-import type { Committed, InboxHello } from './batch';
-import type {
-  Inbox,
-  InboxCounts,
-  InboxEntry,
-  InboxRow,
-  InboxTotals,
-  KnownVerdict,
-  ParkedRow,
-  Settled,
-} from './contract';
-import { InboxCounters } from './inbox-counts';
-import { InboxLink } from './inbox-link';
-import { encodeEntry } from './settled-entry';
-import { SettledMemory } from './settled-memory';
+/** The worker's half of the inbox: applies the calls of many batches in one transaction, and reads rows back. */
+import type Database from 'better-sqlite3';
+import { faultOf, type Fault } from '../sqlite/faults';
+import type { AcceptOp, CommitBatch, Committed, SettleOp } from './batch';
+import type { InboxRow, ParkedRow } from './contract';
+import { SettledRows } from './settled-rows';
+import { SourceTotals } from './source-totals';
 
-/** 50 MB of memory when full; at the bound those that expire soonest go early, and are counted. */
-const DEFAULT_MAX_REMEMBERED = 1_000_000;
+/** Bounds what one read hands over, whatever the number of rows asked for. */
+const MAX_READ_BYTES = 8 * 2 ** 20;
 
-export interface InboxOptions {
-  readonly file: string;
-  readonly quotaBytes: number;
-  /** Unix ms; the system's clock without it. */
-  readonly now?: () => number;
-  readonly maxRemembered?: number;
-  /** Most pages (of 16 KB) the file may have; the disk is the limit without it. */
-  readonly maxPages?: number;
-  /** Path of better-sqlite3's binary, where it isn't in its usual place. */
-  readonly nativeBinding?: string;
-  /** How long to wait for another process to let go of the file, in ms. */
-  readonly lockWaitMs?: number;
+interface StoredRow {
+  readonly id: number;
+  readonly source: number;
+  readonly key: string;
+  readonly accepted_at: number;
+  readonly attempts: number;
+  readonly record: Buffer;
+}
+type StoredParked = StoredRow & {
+  readonly parked_at: number;
+  readonly code: string;
+  readonly reason: string;
+};
+interface Removed {
+  readonly source: number;
+  readonly bytes: number;
+}
+interface Applied {
+  readonly attempts: number[];
+  freedBytes: number;
 }
 
-/** Opens or creates the file. Rejects with StoreError where the file can't be had. */
-export async function openInbox(options: InboxOptions): Promise<Inbox> {
-  const inbox = new WorkerInbox(options);
-  await inbox.start();
-  return inbox;
-}
+const REMOVED = 'RETURNING source, length(record) AS bytes';
 
-class WorkerInbox implements Inbox {
-  readonly #file: string;
-  readonly #now: () => number;
-  readonly #quota: Quota;
-  readonly #link: InboxLink;
-  readonly #counters = new InboxCounters();
-  readonly #settled: SettledMemory;
-  readonly #running = new Set<number>();
-  #nextId = 1;
-  /** The part of the quota's use that lies in the file. */
-  #storedBytes = 0;
-  #quarantinedFile: string | undefined;
+export class InboxFile {
+  readonly totals: SourceTotals;
+  readonly settled: SettledRows;
+  readonly #db: Database.Database;
+  readonly #insert;
+  readonly #start;
+  readonly #finish;
+  readonly #finishParked;
+  readonly #copyToParked;
+  readonly #copyToInbox;
+  readonly #pending;
+  readonly #parked;
 
-  constructor(options: InboxOptions) {
-    const { file, quotaBytes, now = Date.now, maxPages, nativeBinding, lockWaitMs } = options;
-    this.#file = file;
-    this.#now = now;
-    this.#quota = new Quota(quotaBytes);
-    this.#settled = new SettledMemory(
-      options.maxRemembered ?? DEFAULT_MAX_REMEMBERED,
-      now,
-      (beforeId, fromMinute) => this.#link.ask({ kind: 'settled', beforeId, fromMinute }, 'settledPage'),
+  constructor(db: Database.Database) {
+    this.#db = db;
+    this.totals = new SourceTotals(db);
+    this.settled = new SettledRows(db);
+    this.#insert = db.prepare<[number, number, string, number, number, Uint8Array]>(
+      'INSERT INTO inbox(id, source, key, accepted_at, attempts, record) VALUES(?, ?, ?, ?, ?, ?)',
     );
-    this.#link = new InboxLink({
-      file,
-      workerData: () => ({ file, now: now(), maxPages, nativeBinding, lockWaitMs }),
-      forgetBefore: () => this.#settled.forgetBefore(),
-      onHello: (hello) => this.#hello(hello),
-      onCommitted: (reply) => this.#committed(reply),
-    });
+    this.#start = db.prepare<[number], { attempts: number }>(
+      'UPDATE inbox SET attempts = attempts + 1 WHERE id = ? RETURNING attempts',
+    );
+    this.#finish = db.prepare<[number], Removed>(`DELETE FROM inbox WHERE id = ? ${REMOVED}`);
+    this.#finishParked = db.prepare<[number], Removed>(`DELETE FROM parked WHERE id = ? ${REMOVED}`);
+    this.#copyToParked = db.prepare<[number, string, string, number]>(
+      `INSERT INTO parked(id, source, key, accepted_at, attempts, parked_at, code, reason, record)
+       SELECT id, source, key, accepted_at, attempts, ?, ?, ?, record FROM inbox WHERE id = ?`,
+    );
+    this.#copyToInbox = db.prepare<[number]>(
+      `INSERT INTO inbox(id, source, key, accepted_at, attempts, record)
+       SELECT id, source, key, accepted_at, 0, record FROM parked WHERE id = ?`,
+    );
+    this.#pending = db.prepare<[number], StoredRow>('SELECT * FROM inbox WHERE source = ? ORDER BY id');
+    this.#parked = db.prepare<[number, number], StoredParked>(
+      'SELECT * FROM parked WHERE id > ? ORDER BY id LIMIT ?',
+    );
   }
 
-  start(): Promise<void> {
-    return this.#link.start();
+  /** One above every id in use. */
+  nextId(): number {
+    const newest = (table: string) =>
+      this.#db.prepare<[], { id: number }>(`SELECT id FROM ${table} ORDER BY id DESC LIMIT 1`).get()?.id ?? 0;
+    return Math.max(newest('inbox'), newest('parked')) + 1;
   }
 
-  canTake(bytes: number): boolean {
-    return this.#quota.canTake(bytes);
+  /**
+   * Commits the batches as one transaction. If that fails and there were accepts in it, the rest is tried without them:
+   * settled records must be able to leave a full disk.
+   */
+  commit(batches: readonly CommitBatch[]): Committed[] {
+    const all = this.#transact(batches, true);
+    if (!('fault' in all)) return this.#committed(batches, all, undefined);
+    const hasAccepts = batches.some(({ ops }) => ops.some(({ kind }) => kind === 'accept'));
+    const rest = hasAccepts ? this.#transact(batches, false) : all;
+    if (!('fault' in rest)) return this.#committed(batches, rest, all.fault);
+    return batches.map(() => ({
+      kind: 'committed',
+      fault: rest.fault,
+      acceptFault: all.fault,
+      attempts: [],
+      freedBytes: 0,
+      counts: [],
+    }));
   }
 
-  hold(bytes: number): Hold {
-    return this.#quota.hold(bytes);
+  #committed(
+    batches: readonly CommitBatch[],
+    applied: readonly Applied[],
+    acceptFault: Fault | undefined,
+  ): Committed[] {
+    const counts = this.totals.committed();
+    return batches.map((_, index) => ({
+      kind: 'committed',
+      fault: undefined,
+      acceptFault,
+      attempts: applied[index]?.attempts ?? [],
+      freedBytes: applied[index]?.freedBytes ?? 0,
+      counts: index === batches.length - 1 ? counts : [],
+    }));
   }
 
-  async accept({ source, key, record, started, settled }: InboxEntry): Promise<number> {
-    const bytes = record.byteLength;
-    if (!this.#quota.reserve(bytes)) {
-      throw new StoreError(
-        'ERR_SLUICE_INBOX_FULL',
-        `${this.#file} is at its quota: raise inboxQuotaMb, or handle its parked records`,
-      );
-    }
-    const id = this.#nextId;
-    this.#nextId += 1;
-    const entry = settled && encodeEntry({ ...settled, source, key });
-    const attempts = started ? 1 : 0;
-    // Running from the call on: a reader in the meantime mustn't get the row for a second attempt.
-    if (started) this.#running.add(id);
+  #transact(batches: readonly CommitBatch[], withAccepts: boolean): Applied[] | { readonly fault: Fault } {
     try {
-      await this.#link.accept({ id, source, key, record, acceptedAt: this.#now(), attempts, settled: entry });
+      this.#db.exec('BEGIN IMMEDIATE');
+      const applied = batches.map((batch) => this.#apply(batch, withAccepts));
+      this.totals.write();
+      this.#db.exec('COMMIT');
+      return applied;
     } catch (error) {
-      this.#quota.free(bytes);
-      this.#running.delete(id);
-      throw error;
+      if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
+      this.totals.rolledBack();
+      return { fault: faultOf(error) };
     }
-    this.#storedBytes += bytes;
-    if (entry) this.#settled.remember(entry);
-    return id;
   }
 
-  async startAttempt(id: number): Promise<number | undefined> {
-    this.#running.add(id);
-    let attempt = 0;
-    try {
-      ({ attempt } = await this.#link.settle({ kind: 'start', id }));
-    } finally {
-      if (attempt === 0) this.#running.delete(id);
+  #apply({ ops, records, forgetBefore }: CommitBatch, withAccepts: boolean): Applied {
+    const applied: Applied = { attempts: [], freedBytes: 0 };
+    let remembered = 0;
+    for (const op of ops) {
+      if (op.kind !== 'accept') this.#settle(op, applied);
+      else if (withAccepts) this.#accept(op, records);
+      if (op.kind === 'remember' || (op.kind === 'accept' && op.settled)) remembered += 1;
     }
-    return attempt === 0 ? undefined : attempt;
+    this.settled.forgetBefore(forgetBefore);
+    // Twice what came in: under load, when there is no idle time, the file still shrinks to what is alive.
+    if (remembered > 0) this.settled.sweep(remembered * 2);
+    return applied;
   }
 
-  release(id: number): void {
-    this.#running.delete(id);
+  #accept(op: AcceptOp, records: ArrayBuffer): void {
+    const record = new Uint8Array(records, op.start, op.end - op.start);
+    const source = this.totals.idOf(op.source);
+    this.#insert.run(op.id, source, op.key, op.acceptedAt, op.attempts, record);
+    this.totals.change(source, { pending: 1, parked: 0, bytes: record.byteLength });
+    if (op.settled) this.settled.append(op.settled);
   }
 
-  async finish(id: number): Promise<void> {
-    await this.#link.settle({ kind: 'finish', id });
-    this.#running.delete(id);
+  #settle(op: SettleOp, applied: Applied): void {
+    switch (op.kind) {
+      case 'start':
+        applied.attempts.push(this.#start.get(op.id)?.attempts ?? 0);
+        return;
+      case 'finish':
+        applied.freedBytes += this.#remove(op.id);
+        return;
+      case 'park':
+        if (this.#copyToParked.run(op.at, op.code, op.reason, op.id).changes === 0) return;
+        this.#moved(this.#finish.get(op.id), { pending: -1, parked: 1 });
+        return;
+      case 'unpark':
+        if (this.#copyToInbox.run(op.id).changes === 0) return;
+        this.#moved(this.#finishParked.get(op.id), { pending: 1, parked: -1 });
+        return;
+      case 'remember':
+        this.settled.append(op.entry);
+    }
   }
 
-  async park(
-    id: number,
-    { code, reason }: { readonly code: string; readonly reason: string },
-  ): Promise<void> {
-    await this.#link.settle({ kind: 'park', id, code, reason, at: this.#now() });
-    this.#running.delete(id);
+  #moved(row: Removed | undefined, change: { pending: number; parked: number }): void {
+    if (row) this.totals.change(row.source, { ...change, bytes: 0 });
   }
 
-  async unpark(id: number): Promise<void> {
-    await this.#link.settle({ kind: 'unpark', id });
+  #remove(id: number): number {
+    const pending = this.#finish.get(id);
+    const parked = pending ? undefined : this.#finishParked.get(id);
+    const row = pending ?? parked;
+    if (!row) return 0;
+    this.totals.change(row.source, {
+      pending: pending ? -1 : 0,
+      parked: parked ? -1 : 0,
+      bytes: -row.bytes,
+    });
+    return row.bytes;
   }
 
-  async pending(source: string, limit: number): Promise<readonly InboxRow[]> {
-    const { rows } = await this.#link.ask({ kind: 'pending', source, limit, running: this.#running }, 'rows');
-    // What was started while the worker read is running by now.
-    return rows.filter(({ id }) => !this.#running.has(id));
+  pending(source: string, limit: number, running: ReadonlySet<number>): InboxRow[] {
+    const sourceId = this.totals.find(source);
+    if (sourceId === undefined) return [];
+    const rows = this.#pending.iterate(sourceId);
+    return takeRows(rows, limit, (row) => (running.has(row.id) ? undefined : this.#rowOf(row)));
   }
 
-  async parked(limit: number, afterId = 0): Promise<readonly ParkedRow[]> {
-    return (await this.#link.ask({ kind: 'parked', limit, afterId }, 'parkedRows')).rows;
+  parked(limit: number, afterId: number): ParkedRow[] {
+    const rows = this.#parked.iterate(afterId, limit);
+    return takeRows(rows, limit, (row) => ({
+      ...this.#rowOf(row),
+      parkedAt: row.parked_at,
+      code: row.code,
+      reason: row.reason,
+    }));
   }
 
-  countsOf(source: string): InboxCounts {
-    return this.#counters.of(source);
+  #rowOf({ id, source, key, accepted_at, attempts, record }: StoredRow): InboxRow {
+    return { id, source: this.totals.nameOf(source), key, acceptedAt: accepted_at, attempts, record };
   }
+}
 
-  totals(): InboxTotals {
-    return {
-      ...this.#counters.sum(),
-      quotaBytes: this.#quota.limit,
-      remembered: this.#settled.table.size,
-      forgottenEarlyTotal: this.#settled.table.forgottenEarlyTotal,
-      quarantinedFile: this.#quarantinedFile,
-    };
+/** Up to `limit` rows and a bounded number of bytes, at least one row. */
+function takeRows<Stored extends StoredRow, Row>(
+  rows: IterableIterator<Stored>,
+  limit: number,
+  rowOf: (stored: Stored) => Row | undefined,
+): Row[] {
+  const taken: Row[] = [];
+  let bytes = 0;
+  for (const stored of rows) {
+    if (taken.length >= limit || bytes >= MAX_READ_BYTES) break;
+    const row = rowOf(stored);
+    if (row === undefined) continue;
+    taken.push(row);
+    bytes += stored.record.byteLength;
   }
-
-  remember(settled: Settled): void {
-    const entry = encodeEntry(settled);
-    this.#settled.remember(entry);
-    this.#link.post({ kind: 'remember', entry });
-  }
-
-  recall(source: string, key: string): KnownVerdict | undefined | Promise<KnownVerdict | undefined> {
-    return this.#settled.recall(source, key);
-  }
-
-  onHealth(listener: (fault: Error | undefined) => void): () => void {
-    return this.#link.onHealth(listener);
-  }
-
-  close(): Promise<void> {
-    return this.#link.close();
-  }
-
-  #committed({ counts, freedBytes }: Committed): void {
-    this.#counters.update(counts);
-    this.#free(freedBytes);
-  }
-
-  /** At each start of the worker: what the file really holds replaces what was assumed. */
-  #hello({ nextId, counts, quarantined }: InboxHello): void {
-    this.#nextId = Math.max(this.#nextId, nextId);
-    this.#counters.replace(counts);
-    this.#free(this.#storedBytes);
-    this.#storedBytes = this.#counters.sum().bytes;
-    this.#quota.take(this.#storedBytes);
-    this.#quarantinedFile ??= quarantined;
-    void this.#settled.load();
-  }
-
-  #free(bytes: number): void {
-    this.#quota.free(bytes);
-    this.#storedBytes -= bytes;
-  }
+  return taken;
 }

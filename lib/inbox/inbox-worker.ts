@@ -4,7 +4,7 @@ import { openDatabaseFile } from '../sqlite/database-file';
 import { faultOf } from '../sqlite/faults';
 import { serve, type Answer, type FileOwner } from '../sqlite/worker-loop';
 import type { CommitBatch, InboxBatch, InboxHello, InboxReply, InboxWorkerData } from './batch';
-import { InboxRows } from './inbox-rows';
+import { InboxFile } from './inbox-file';
 import { APPLICATION_ID, MIGRATIONS } from './schema';
 
 const SWEEP_ROWS = 5000;
@@ -14,7 +14,7 @@ function open(): FileOwner<InboxBatch, InboxHello, InboxReply> {
   const data = workerData as InboxWorkerData;
   const opened = openDatabaseFile({ ...data, applicationId: APPLICATION_ID, migrations: MIGRATIONS });
   const { db } = opened;
-  const inbox = new InboxRows(db);
+  const inbox = new InboxFile(db);
 
   function read(batch: Exclude<InboxBatch, CommitBatch>): Answer<InboxReply> {
     try {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Inbox, InboxEntry, Settled } from '#lib/inbox/contract';
-import { openInbox, type InboxOptions } from '#lib/inbox/inbox-file';
+import { openInbox, type InboxOptions } from '#lib/inbox/inbox';
 import { digestOf } from '#lib/inbox/settled-entry';
 
 const HOUR_MS = 3_600_000;
@@ -14,7 +14,7 @@ let inbox: Inbox;
 let now: number;
 
 const open = (options: Partial<InboxOptions> = {}) =>
-  openInbox({ file: join(dataDir, 'inbox.db'), quotaBytes: 100 * KB, now: () => now, ...options });
+  openInbox({ dataDir, quotaBytes: 100 * KB, now: () => now, ...options });
 
 async function reopen(options: Partial<InboxOptions> = {}): Promise<void> {
   await inbox.close();

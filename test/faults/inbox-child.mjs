@@ -1,10 +1,10 @@
 // Accepts records as fast as it can and writes down each accepted and finished one, until it is killed.
 import { openSync, writeSync } from 'node:fs';
-import { openInbox } from '#lib/inbox/inbox-file';
+import { openInbox } from '#lib/inbox/inbox';
 
-const [file = '', prefix = '', journal = ''] = process.argv.slice(2);
+const [dataDir = '', prefix = '', journal = ''] = process.argv.slice(2);
 const said = openSync(journal, 'a');
-const inbox = await openInbox({ file, quotaBytes: 64 * 2 ** 20 });
+const inbox = await openInbox({ dataDir, quotaBytes: 64 * 2 ** 20, now: Date.now });
 const record = Buffer.alloc(1024, prefix);
 let count = 0;
 

@@ -10,7 +10,7 @@ import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { StoreError } from '#lib/errors/errors';
 import type { Inbox, InboxRow } from '#lib/inbox/contract';
-import { openInbox, type InboxOptions } from '#lib/inbox/inbox-file';
+import { openInbox, type InboxOptions } from '#lib/inbox/inbox';
 import { waitFor } from '../harness/wait';
 
 const MB = 2 ** 20;
@@ -22,7 +22,7 @@ const opened: Inbox[] = [];
 const children: ChildProcess[] = [];
 
 async function open(options: Partial<InboxOptions> = {}): Promise<Inbox> {
-  const inbox = await openInbox({ file: file(), quotaBytes: 64 * MB, lockWaitMs: 50, ...options });
+  const inbox = await openInbox({ dataDir, quotaBytes: 64 * MB, now: Date.now, lockWaitMs: 50, ...options });
   opened.push(inbox);
   return inbox;
 }
@@ -37,7 +37,7 @@ const entry = (key: string, bytes = 1024) => ({
 async function killInFlight(prefix: string, enough: number): Promise<Record<string, Set<string>>> {
   const journal = join(dataDir, `said-${prefix}`);
   const script = join(import.meta.dirname, 'inbox-child.mjs');
-  const child = spawn(process.execPath, [script, file(), prefix, journal], { stdio: 'inherit' });
+  const child = spawn(process.execPath, [script, dataDir, prefix, journal], { stdio: 'inherit' });
   children.push(child);
   const lines = async () => (existsSync(journal) ? (await readFile(journal, 'utf8')).split('\n') : []);
   await waitFor(
@@ -215,7 +215,7 @@ describe('the file of the inbox', () => {
 
   it('cannot be had in a directory that is none', async () => {
     await writeFile(join(dataDir, 'plain'), '');
-    await expect(open({ file: join(dataDir, 'plain', 'inbox.db') })).rejects.toMatchObject({
+    await expect(open({ dataDir: join(dataDir, 'plain') })).rejects.toMatchObject({
       code: 'ERR_SLUICE_INBOX_UNWRITABLE',
     });
   });
