@@ -7,6 +7,7 @@ export const FORM_STYLES = `
 .sluice-form .sluice-field > label { flex: 0 0 var(--sluice-label); width: auto; margin: 0; cursor: default; }
 .sluice-form .sluice-field > label > i { width: 16px; text-align: center; margin-right: 4px; }
 .sluice-form .sluice-field > input:not([type=checkbox]),
+.sluice-form .sluice-field > textarea,
 .sluice-form .sluice-field > select { flex: 1 1 auto; width: auto; min-width: 0; margin: 0; box-sizing: border-box; }
 .sluice-form .sluice-field > input.sluice-number { flex: 0 0 120px; }
 .sluice-form .sluice-field > .sluice-unit { color: var(--sluice-quiet); }
