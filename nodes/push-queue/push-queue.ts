@@ -133,9 +133,9 @@ function start(RED: NodeRED, node: RuntimeNode, config: PushQueueConfig): void {
     // Without a file, the next node gets the records only if it takes the store over.
     const handOver = !config.enabled && !removed && left !== 0;
     if (!config.enabled && removed) log.discarded(Number(left));
-    const idle = !handOver && (drain?.inFlight ?? 0) === 0;
-    const settled = handOver ? new Promise<void>(() => undefined) : (drain?.settled() ?? Promise.resolve());
-    await claim.release(settled, idle);
+    const settled = drain?.settled() ?? Promise.resolve();
+    const busy = (drain?.inFlight ?? 0) > 0;
+    await claim.release(settled, handOver ? 'linger' : busy ? 'when_settled' : 'now');
   };
   node.on('close', (removed, done) => {
     close(removed).then(done, (error: unknown) => {
