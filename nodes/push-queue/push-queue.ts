@@ -62,27 +62,26 @@ function start(RED: NodeRED, node: RuntimeNode, config: PushQueueConfig): void {
     quotaBytes: quotaBytesOf(config),
     onEvicted: (records) => log.evicted(records),
     onWriteError: (error) => log.storeError(error),
+    onHealth: (fault) => log.health(fault),
   });
   const output = new PushQueueOutput({ node, name, lineage, deliveryTimeoutMs: config.deliveryTimeoutMs });
   let drain: Drain | undefined;
   let closing = false;
   if (!config.enabled) log.volatile();
 
-  claim.opened.then(
-    async (store) => {
-      if (closing) return;
-      queue.attach(store);
-      // Order would break if a delivery of the node before this one were still out.
-      if (config.ordering !== 'none') await claim.predecessorSettled;
-      if (closing) return;
-      drain = drainOf(store, config, queue, output, runtime, log);
-      output.start(drain);
-    },
-    (error: Error) => {
-      queue.fail(error);
-      log.storeError(error);
-    },
-  );
+  const use = async (store: QueueStore) => {
+    if (closing) return;
+    queue.attach(store);
+    // Order would break if a delivery of the node before this one were still out.
+    if (config.ordering !== 'none') await claim.predecessorSettled;
+    if (closing) return;
+    drain = drainOf(store, config, queue, output, runtime, log);
+    output.start(drain);
+  };
+  claim.opened.then(use).catch((error: Error) => {
+    queue.fail(error);
+    log.storeError(error);
+  });
 
   onInput(node, async (msg) => {
     const trace = lineage.traceOf(msg);
