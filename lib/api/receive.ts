@@ -1,8 +1,8 @@
 /** One HTTP source's request, from its unread body to the answer. */
-import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { IncomingRecord, Outcome } from '../delivery/entry';
 import { InputError, VerifyError } from '../errors/errors';
+import { digestOf } from '../inbox/settled-entry';
 import type { Message } from '../node-red/types';
 import * as answers from './answers';
 import { readBody, type BodyLimits } from './read-body';
@@ -94,8 +94,7 @@ function toRecord(
   if (keepRaw) message['raw'] = body;
   let bytes = body.length * (keepRaw ? 2 : 1) + STORED_OVERHEAD_BYTES;
   for (const part of req.rawHeaders) bytes += part.length + 3;
-  const digest = createHash('sha256').update(body).digest('base64url');
-  return { key, digest, bytes, receivedAt: now(), message };
+  return { key, digest: digestOf(body), bytes, receivedAt: now(), message };
 }
 
 function queryOf(url: string): Record<string, string> {

@@ -39,7 +39,7 @@ function rank(catcher: Catcher): number {
 }
 
 function surroundingsOf(scope: Scope): Surroundings {
-  const catchers = [...scope.members.values()]
+  const catchers = scope.nodes
     .filter((node) => node.config.type === 'catch')
     .map(catcherOf)
     .sort((a, b) => rank(a) - rank(b));

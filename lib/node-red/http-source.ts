@@ -6,7 +6,7 @@ import { makeEndpoint, type Door, type DoorCounters } from '../api/receive';
 import type { HttpSourceConfig } from '../config/http-source';
 import type { Hold, Source } from '../delivery/contract';
 import { FLOW_RETRY_SECS, refuse } from '../delivery/admission';
-import { Entry, type IncomingRecord, type Outcome, type TrackedRecord } from '../delivery/entry';
+import { Entry, NO_RECORDS, type IncomingRecord, type Outcome, type TrackedRecord } from '../delivery/entry';
 import { ConfigError } from '../errors/errors';
 import type { Inbox, KnownVerdict } from '../inbox/contract';
 import { InboxRunner } from '../inbox/inbox-runner';
@@ -106,8 +106,7 @@ class HttpSource implements Source {
       ...this.parts.fields,
       path: this.runtime.front.urlOf(this.parts.path),
       respond: this.parts.config.respond,
-      backpressured: 0,
-      ...this.#flow?.counters(),
+      ...(this.#flow?.counters() ?? NO_RECORDS),
       unauthorized,
       malformed,
       too_large: tooLarge,

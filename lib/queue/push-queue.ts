@@ -233,6 +233,7 @@ export class PushQueue implements Sink {
       oldest_age_secs: ageSecs(counts?.oldestStoredAt, this.#now()),
       forwarded_total: this.#delivered,
       write_errors_total: this.#writeErrors,
+      fault: this.#fault === undefined ? null : 'code' in this.#fault ? this.#fault.code : this.#fault.message,
     };
   }
 

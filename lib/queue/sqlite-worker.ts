@@ -11,12 +11,16 @@ import type { QueueBatch, QueueHello, QueueReply, WorkerOptions } from './sqlite
 /** A lost file's seqs are unknown; these are beyond any of them, since a queue takes in less than 1024 a millisecond. */
 const SEQS_PER_MS = 1024;
 
+/** More than the log, so that it can always be written back into the file. */
+const RESERVE_BYTES = 8 * 2 ** 20;
+
 function openFile(options: WorkerOptions, now: number): DatabaseFile {
   const file = openDatabaseFile({
     ...options,
     now,
     applicationId: APPLICATION_ID,
     migrations: MIGRATIONS,
+    reserveBytes: RESERVE_BYTES,
     check: (db) => new QueueRecords(db, options).checkEnds(),
   });
   if (file.quarantined) skipSeqs(file, now * SEQS_PER_MS);
@@ -36,7 +40,7 @@ function setAside({ file, bytes }: Quarantine): Fault {
 
 function own(options: WorkerOptions): FileOwner<QueueBatch, QueueHello, QueueReply> {
   let file = openFile(options, options.now);
-  let queue = new SqliteQueue(file.db, options);
+  let queue = new SqliteQueue(file, options);
 
   const replace = (now: number): Fault => {
     const { next } = queue;
@@ -44,7 +48,7 @@ function own(options: WorkerOptions): FileOwner<QueueBatch, QueueHello, QueueRep
     const aside = quarantine(options.file, now);
     file = openFile(options, now);
     skipSeqs(file, Math.max(next, now * SEQS_PER_MS));
-    queue = new SqliteQueue(file.db, { ...options, leased: [] });
+    queue = new SqliteQueue(file, { ...options, leased: [] });
     return setAside(aside);
   };
 

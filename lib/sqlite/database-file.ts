@@ -5,12 +5,14 @@
 import Database from 'better-sqlite3';
 import { mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { DiskReserve } from './disk-reserve';
 import { FileFault, faultOf } from './faults';
 
 /** A file up to this size is checked from end to end when it is opened; that takes milliseconds. */
 const FULL_CHECK_BYTES = 32 * 2 ** 20;
 /** Nobody else writes, but a backup may read and hold up a checkpoint. */
 const BUSY_MS = 10;
+export const PAGE_BYTES = 16_384;
 const SIDE_FILES = ['', '-wal', '-shm'];
 
 export interface DatabaseFileOptions {
@@ -27,6 +29,8 @@ export interface DatabaseFileOptions {
   readonly lockWaitMs?: number | undefined;
   /** Most pages the file may have; the disk is the limit without it. */
   readonly maxPages?: number | undefined;
+  /** Disk space to hold for when the disk is full; none without it. */
+  readonly reserveBytes?: number | undefined;
   /** Path of better-sqlite3's binary, where it isn't in its usual place. */
   readonly nativeBinding?: string | undefined;
 }
@@ -40,6 +44,8 @@ export interface DatabaseFile {
   readonly db: Database.Database;
   /** Where a damaged file of this name was put, if there was one. */
   readonly quarantined: Quarantine | undefined;
+  /** Room for deletions on a full disk, in a file beside it. */
+  readonly reserve: DiskReserve;
   close(): void;
 }
 
@@ -52,9 +58,12 @@ export function openDatabaseFile(options: DatabaseFileOptions): DatabaseFile {
   const lock = takeLock(options);
   try {
     const { db, quarantined } = openOrQuarantine(options);
+    const reserve = new DiskReserve(`${options.file}.reserve`, options.reserveBytes ?? 0);
+    reserve.keep();
     return {
       db,
       quarantined,
+      reserve,
       close() {
         db.close();
         lock.close();
@@ -82,7 +91,7 @@ function connect(file: string, timeout: number, nativeBinding: string | undefine
   return new Database(file, nativeBinding === undefined ? { timeout } : { timeout, nativeBinding });
 }
 
-function openOrQuarantine(options: DatabaseFileOptions): Omit<DatabaseFile, 'close'> {
+function openOrQuarantine(options: DatabaseFileOptions): Pick<DatabaseFile, 'db' | 'quarantined'> {
   try {
     return { db: openSound(options), quarantined: undefined };
   } catch (error) {
@@ -96,7 +105,7 @@ function openSound(options: DatabaseFileOptions): Database.Database {
   const db = connect(options.file, BUSY_MS, options.nativeBinding);
   try {
     const fresh = checkOwner(db, options);
-    if (fresh) db.exec('PRAGMA page_size = 16384; PRAGMA auto_vacuum = INCREMENTAL');
+    if (fresh) db.exec(`PRAGMA page_size = ${PAGE_BYTES}; PRAGMA auto_vacuum = INCREMENTAL`);
     db.exec(
       'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 256;' +
         'PRAGMA journal_size_limit = 8388608; PRAGMA cache_size = -8192; PRAGMA foreign_keys = OFF',

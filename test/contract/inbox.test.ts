@@ -176,7 +176,9 @@ describe('the quota of the inbox', () => {
     const results = await Promise.allSettled(
       Array.from({ length: 30 }, (_, index) => inbox.accept(big(`${index}`))),
     );
-    const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+    const refused = results.flatMap((result) =>
+      result.status === 'rejected' ? [result.reason as unknown] : [],
+    );
     expect(refused).toHaveLength(20);
     expect(refused[0]).toMatchObject({ name: 'StoreError', code: 'ERR_SLUICE_INBOX_FULL' });
     expect(inbox.totals().bytes).toBe(100 * KB);

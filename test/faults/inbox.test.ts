@@ -5,16 +5,19 @@ import { mkdtemp, open as openFile, readdir, readFile, rm, writeFile } from 'nod
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type * as workerThreads from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { StoreError } from '#lib/errors/errors';
 import type { Inbox, InboxRow } from '#lib/inbox/contract';
 import { openInbox, type InboxOptions } from '#lib/inbox/inbox';
 import { waitFor } from '../harness/wait';
 
 const MB = 2 ** 20;
-const threads = createRequire(import.meta.url)('node:worker_threads') as typeof import('node:worker_threads');
+const threads = createRequire(import.meta.url)('node:worker_threads') as typeof workerThreads;
 
 let dataDir: string;
+const file = () => join(dataDir, 'inbox.db');
 const opened: Inbox[] = [];
 const children: ChildProcess[] = [];
 
@@ -126,7 +129,7 @@ describe('the inbox on a full disk', () => {
 
 describe("the inbox's worker", () => {
   it('is replaced when it dies: all who wait are refused, and nothing accepted is lost', async () => {
-    const workers: import('node:worker_threads').Worker[] = [];
+    const workers: workerThreads.Worker[] = [];
     const { Worker } = threads;
     class Recorded extends Worker {
       constructor(...args: ConstructorParameters<typeof Worker>) {
@@ -143,8 +146,8 @@ describe("the inbox's worker", () => {
       const waiting = Array.from({ length: 50 }, (_, index) => inbox.accept(entry(`w${index}`)));
       const results = Promise.allSettled(waiting);
       await workers[0]?.terminate();
-      const codes = (await results).map((result) =>
-        result.status === 'rejected' ? result.reason.code : 'ok',
+      const codes = (await results).map(
+        (result) => result.status === 'rejected' && (result.reason as StoreError).code,
       );
       expect(codes).toContain('ERR_SLUICE_INBOX_WORKER');
       await expect(inbox.finish(kept)).rejects.toMatchObject({ code: 'ERR_SLUICE_INBOX_WORKER' });
@@ -168,14 +171,12 @@ describe("the inbox's worker", () => {
     const opening = open({ nativeBinding: broken });
     await expect(opening).rejects.toMatchObject({
       code: 'ERR_SLUICE_NATIVE_MODULE',
-      message: expect.stringContaining('npm rebuild better-sqlite3'),
+      message: expect.stringContaining('npm rebuild better-sqlite3') as string,
     });
   });
 });
 
 describe('the file of the inbox', () => {
-  const file = () => join(dataDir, 'inbox.db');
-
   it('belongs to one process', async () => {
     const first = await open();
     await expect(open()).rejects.toMatchObject({ name: 'StoreError', code: 'ERR_SLUICE_INBOX_LOCKED' });
@@ -207,7 +208,7 @@ describe('the file of the inbox', () => {
     const next = await open();
     expect(next.totals()).toMatchObject({
       pending: 0,
-      quarantinedFile: expect.stringContaining('inbox.db.corrupt-'),
+      quarantinedFile: expect.stringContaining('inbox.db.corrupt-') as string,
     });
     await next.accept(entry('b'));
   });

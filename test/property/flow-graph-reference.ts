@@ -113,17 +113,18 @@ export function walkNaively(flows: readonly FlowConfigNode[], source: Path, star
           return scope !== 'group' || g === undefined || isInGroup(id, g);
         })
         .map((one) => ({ ...one, distance: groupsAround(id, one.config.g) }));
-      // An uncaught one hears what no other takes that is nearer, or as near and asked before it.
       const general = around.filter(({ config }) => config.uncaught !== true);
       const uncaught = around.filter(({ config }) => config.uncaught === true);
       const nearest = Math.min(...uncaught.map(({ distance }) => distance));
+      // Asked in this order where they are as near: with a scope, then for every error, then for uncaught ones.
+      const turn = ({ config }: { config: FlowConfigNode }) =>
+        (config.scope ? 0 : config.uncaught === true ? 2000 : 1000) + flows.indexOf(config);
       const first = uncaught.some(
         (one) =>
           one.distance === nearest &&
           general.every(
             (other) =>
-              other.distance > one.distance ||
-              (other.distance === one.distance && Boolean(one.config.scope) && !other.config.scope),
+              other.distance > one.distance || (other.distance === one.distance && turn(one) < turn(other)),
           ),
       );
       const takers = first ? around : general.length > 0 ? general : uncaught;

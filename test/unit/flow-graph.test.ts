@@ -314,7 +314,7 @@ describe('catch nodes', () => {
 
   it('O17 for uncaught errors get what no earlier or nearer one took', () => {
     const named = { scope: null, uncaught: true };
-    expect(caught([catcher('all', { scope: null }), catcher('rest', named)])).toEqual(['S-all']);
+    expect(caught([catcher('rest', named), catcher('all', { scope: null })])).toEqual(['S-all']);
     expect(caught([catcher('rest', named), catcher('more', named)])).toEqual(['S-rest', 'S-more']);
     const inGroup = [catcher('near', { ...named, g: 'G' }), catcher('all', { scope: null })];
     expect(caught(inGroup, [group('G')], 'G')).toEqual(['S-near', 'S-all']);
