@@ -5,6 +5,7 @@
  * until its settlement is committed, so one that can't be settled is delivered again after a restart and never lost;
  * with `fifo` no record overtakes one that waits for its next attempt, across restarts too.
  */
+import { AsyncResource } from 'node:async_hooks';
 import type { Verdict } from '../delivery/verdict';
 import type { LeasedRecord, QueueStore, Settlement } from './contract';
 import { leave, takeOver, type Handover } from './drain-handover';
@@ -43,6 +44,8 @@ export class Drain {
   /** Leased, but the sink became full or a deploy began before they could go out. */
   readonly #ready: LeasedRecord[] = [];
   #left: Handover | undefined;
+  /** In the context of the constructor: a change of the store may come from a message that a lineage follows. */
+  readonly #runApart = AsyncResource.bind(() => this.#run());
   #round: Promise<void> = Promise.resolve();
   #bytesInFlight = 0;
   #running = false;
@@ -116,7 +119,7 @@ export class Drain {
       return;
     }
     this.#running = true;
-    this.#round = this.#run();
+    this.#round = this.#runApart();
   }
 
   /**

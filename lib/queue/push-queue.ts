@@ -30,8 +30,8 @@ export interface PushQueueOptions {
   readonly onEvicted?: (records: number) => void;
   /** An append that failed; its producer got the same error. */
   readonly onWriteError?: (error: Error) => void;
-  /** A refused record, at the door or here. */
-  readonly onBlocked?: (records: number) => void;
+  /** The file or its worker failed, or (`undefined`) works again. */
+  readonly onHealth?: (fault: Error | undefined) => void;
 }
 
 export interface Offer {
@@ -109,6 +109,7 @@ export class PushQueue implements Sink {
       store.onChange(() => this.#sync()),
       store.onHealth((fault) => {
         this.#fault = fault;
+        this.#options.onHealth?.(fault);
       }),
     ];
     this.#detach = () => removals.forEach((remove) => remove());
@@ -178,7 +179,6 @@ export class PushQueue implements Sink {
 
   countBlocked(records: number): void {
     this.#blocked += records;
-    this.#options.onBlocked?.(records);
   }
 
   /** Counts a record that left by delivery; its size tells how fast the queue empties. */
