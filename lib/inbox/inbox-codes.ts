@@ -6,10 +6,10 @@ export const INBOX_FAULT_CODES: FaultCodes = {
   newer: 'ERR_SLUICE_INBOX_NEWER',
   foreign: 'ERR_SLUICE_INBOX_FOREIGN',
   unwritable: 'ERR_SLUICE_INBOX_UNWRITABLE',
-  native_module: 'ERR_SLUICE_INBOX_NATIVE_MODULE',
+  native_module: 'ERR_SLUICE_NATIVE_MODULE',
   corrupt: 'ERR_SLUICE_INBOX_CORRUPT',
   io: 'ERR_SLUICE_INBOX_IO',
   worker: 'ERR_SLUICE_INBOX_WORKER',
   closed: 'ERR_SLUICE_INBOX_CLOSED',
-  stalled: 'ERR_SLUICE_INBOX_STALLED',
+  stalled: 'ERR_SLUICE_INBOX_IO',
 };

@@ -34,7 +34,7 @@ export class InboxLink {
       script: join(__dirname, 'inbox-worker.js'),
       file: options.file,
       codes: INBOX_FAULT_CODES,
-      workerData: options.workerData,
+      workerData: () => options.workerData(),
       onHello: (hello) => {
         this.#setFault(undefined);
         options.onHello(hello);

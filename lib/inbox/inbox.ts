@@ -35,7 +35,7 @@ export interface InboxOptions {
   readonly lockWaitMs?: number;
 }
 
-/** Opens `<dataDir>/inbox.db`. Rejects with StoreError where the file can't be had. */
+/** Opens or creates `<dataDir>/inbox.db`. Rejects with StoreError where the file can't be had. */
 export async function openInbox(options: InboxOptions): Promise<Inbox> {
   const inbox = new WorkerInbox(options);
   await inbox.start();
@@ -61,7 +61,11 @@ class WorkerInbox implements Inbox {
     this.#file = file;
     this.#now = now;
     this.#quota = new Quota(quotaBytes);
-    this.#settled = new SettledMemory(options.maxRemembered ?? DEFAULT_MAX_REMEMBERED, now);
+    this.#settled = new SettledMemory(
+      options.maxRemembered ?? DEFAULT_MAX_REMEMBERED,
+      now,
+      (beforeId, fromMinute) => this.#link.ask({ kind: 'settled', beforeId, fromMinute }, 'settledPage'),
+    );
     this.#link = new InboxLink({
       file,
       workerData: () => ({ file, now: now(), maxPages, nativeBinding, lockWaitMs }),
@@ -196,9 +200,7 @@ class WorkerInbox implements Inbox {
     this.#storedBytes = this.#counters.sum().bytes;
     this.#quota.take(this.#storedBytes);
     this.#quarantinedFile ??= quarantined;
-    void this.#settled.load((beforeId, fromMinute) =>
-      this.#link.ask({ kind: 'settled', beforeId, fromMinute }, 'settledPage'),
-    );
+    void this.#settled.load();
   }
 
   #free(bytes: number): void {

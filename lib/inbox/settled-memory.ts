@@ -19,14 +19,19 @@ interface Waiter {
 export class SettledMemory {
   readonly table: SettledTable;
   readonly #now: () => number;
+  readonly #readPage: (beforeId: number, fromMinute: number) => Promise<LoadedPage>;
   #loaded = false;
   #loading = false;
-  #failure: unknown;
   #waiters: Waiter[] = [];
 
-  constructor(maxEntries: number, now: () => number) {
+  constructor(
+    maxEntries: number,
+    now: () => number,
+    readPage: (beforeId: number, fromMinute: number) => Promise<LoadedPage>,
+  ) {
     this.table = new SettledTable(maxEntries);
     this.#now = now;
+    this.#readPage = readPage;
   }
 
   remember(entry: Uint32Array): void {
@@ -37,10 +42,9 @@ export class SettledMemory {
     const words = keyWordsOf(source, key);
     const known = this.table.get(words, this.#minute());
     if (known || this.#loaded) return known;
-    if (this.#failure !== undefined) return Promise.reject(this.#failure);
-    return new Promise<void>((resolve, reject) => this.#waiters.push({ resolve, reject })).then(() =>
-      this.table.get(words, this.#minute()),
-    );
+    const loaded = new Promise<void>((resolve, reject) => this.#waiters.push({ resolve, reject }));
+    void this.load();
+    return loaded.then(() => this.table.get(words, this.#minute()));
   }
 
   /** The minute before which the file may forget: what expired, and what the bound pushed out. */
@@ -48,34 +52,30 @@ export class SettledMemory {
     return Math.max(this.table.forgottenBefore, this.#minute() + 1);
   }
 
-  /** Reads all pages. A failure rejects those who wait; call again when the file works again. */
-  async load(readPage: (beforeId: number, fromMinute: number) => Promise<LoadedPage>): Promise<void> {
+  /** Reads all pages, once. A failure rejects those who wait; the next to ask tries again. */
+  async load(): Promise<void> {
     if (this.#loaded || this.#loading) return;
     this.#loading = true;
-    this.#failure = undefined;
     try {
-      let beforeId: number | undefined = Number.MAX_SAFE_INTEGER;
-      while (beforeId !== undefined && this.table.size < this.table.maxEntries) {
-        const page: LoadedPage = await readPage(beforeId, this.#minute() + 1);
-        this.#take(page.entries);
-        beforeId = page.nextBeforeId;
-      }
+      await this.#readAll();
       this.#loaded = true;
       this.#wake((waiter) => waiter.resolve());
     } catch (error) {
-      this.#failure = error;
       this.#wake((waiter) => waiter.reject(error));
     } finally {
       this.#loading = false;
     }
   }
 
-  #take(entries: Uint32Array): void {
-    const minute = this.#minute();
-    for (let at = 0; at < entries.length; at += ENTRY_WORDS) {
-      // Latest expiry comes first: what doesn't fit any more is what expires soonest.
-      if (this.table.size >= this.table.maxEntries) return;
-      this.table.load(entries.subarray(at, at + ENTRY_WORDS), minute);
+  async #readAll(): Promise<void> {
+    let beforeId: number | undefined = Number.MAX_SAFE_INTEGER;
+    // Latest expiry comes first: what finds no room is what expires soonest.
+    while (beforeId !== undefined && !this.table.isFull) {
+      const page: LoadedPage = await this.#readPage(beforeId, this.#minute() + 1);
+      for (let at = 0; at < page.entries.length; at += ENTRY_WORDS) {
+        this.table.load(page.entries.subarray(at, at + ENTRY_WORDS), this.#minute());
+      }
+      beforeId = page.nextBeforeId;
     }
   }
 

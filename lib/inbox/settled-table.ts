@@ -1,116 +1,68 @@
 /**
- * The remembered verdicts of all sources in memory: an open-addressing table of fixed-size entries (24 bytes), so that
- * a million of them cost 50 MB and no garbage collector walks them. A miss is certain: every live entry is in here.
- *
- * Entries are never removed one by one: expired ones are dropped when the table is rebuilt. At `maxEntries` those that
- * expire soonest go early, in the whole minutes that make an eighth of the table.
+ * The remembered verdicts of all sources in memory, so that a miss is certain and costs no look into the file. Typed
+ * arrays: a million entries take 50 MB and no garbage collector walks them. Split by key, so that a rebuild, which
+ * stops the event loop, moves some ten thousand entries and not a million.
  */
 import type { KnownVerdict } from './contract';
-import { decodeVerdict, ENTRY_WORDS, type KeyWords } from './settled-entry';
+import type { KeyWords } from './settled-entry';
+import { SettledShard } from './settled-shard';
 
-const MIN_SLOTS = 1024;
-const MAX_LOAD = 0.75;
+const MAX_SHARDS = 64;
+/** Below this a shard's share of random keys would stray too far from the average. */
+const MIN_ENTRIES_PER_SHARD = 8192;
+
+function shardCount(maxEntries: number): number {
+  let shards = 1;
+  while (shards < MAX_SHARDS && maxEntries / (shards * 2) >= MIN_ENTRIES_PER_SHARD) shards *= 2;
+  return shards;
+}
 
 export class SettledTable {
-  #words = new Uint32Array(MIN_SLOTS * ENTRY_WORDS);
-  #size = 0;
-  #forgottenEarly = 0;
-  /** Entries that expire before this minute are gone, here and (soon) in the file. */
-  #forgottenBefore = 0;
+  readonly #shards: readonly SettledShard[];
 
-  constructor(readonly maxEntries: number) {}
+  constructor(maxEntries: number) {
+    const shards = shardCount(maxEntries);
+    this.#shards = Array.from({ length: shards }, () => new SettledShard(Math.floor(maxEntries / shards)));
+  }
 
   /** Entries held, expired ones that weren't swept yet included. */
   get size(): number {
-    return this.#size;
+    return this.#sum((shard) => shard.size);
   }
+
+  get isFull(): boolean {
+    return this.#shards.every((shard) => shard.size >= shard.maxEntries);
+  }
+
+  /** Entries forgotten before their time, because of the bound. */
   get forgottenEarlyTotal(): number {
-    return this.#forgottenEarly;
+    return this.#sum((shard) => shard.forgottenEarlyTotal);
   }
+
+  /** No entry that expires before this minute is in here. */
   get forgottenBefore(): number {
-    return this.#forgottenBefore;
+    return this.#shards.reduce((least, shard) => Math.min(least, shard.forgottenBefore), Infinity);
   }
 
   get(key: KeyWords, nowMinute: number): KnownVerdict | undefined {
-    const at = this.#find(this.#words, key[0], key[1], key[2]);
-    const meta = this.#words[at + 5] as number;
-    if (meta >>> 1 <= nowMinute) return undefined;
-    return decodeVerdict(this.#words[at + 3] as number, this.#words[at + 4] as number, meta);
+    return this.#shardOf(key[1]).get(key, nowMinute);
   }
 
   /** Stores an entry; one with the same key is replaced. */
   set(entry: Uint32Array, nowMinute: number): void {
-    if (this.#size >= this.maxEntries || this.#size + 1 > this.#slots * MAX_LOAD) this.#makeRoom(nowMinute);
-    this.#put(this.#words, entry);
+    this.#shardOf(entry[1] as number).set(entry, nowMinute);
   }
 
-  /** Stores an entry read from the file, unless a newer one with its key is known already. */
+  /** Stores an entry read from the file, unless its key is known already or there is no room. */
   load(entry: Uint32Array, nowMinute: number): void {
-    const at = this.#find(this.#words, entry[0] as number, entry[1] as number, entry[2] as number);
-    if (this.#words[at + 5] === 0) this.set(entry, nowMinute);
+    this.#shardOf(entry[1] as number).load(entry, nowMinute);
   }
 
-  get #slots(): number {
-    return this.#words.length / ENTRY_WORDS;
+  #shardOf(word: number): SettledShard {
+    return this.#shards[word & (this.#shards.length - 1)] as SettledShard;
   }
 
-  /** Offset of the slot that holds the key, or of the free slot where it belongs. */
-  #find(words: Uint32Array, a: number, b: number, c: number): number {
-    const slots = words.length / ENTRY_WORDS;
-    // Keys are digests: any of their words is as good as a hash.
-    let slot = a & (slots - 1);
-    for (;;) {
-      const at = slot * ENTRY_WORDS;
-      if (words[at + 5] === 0) return at;
-      if (words[at] === a && words[at + 1] === b && words[at + 2] === c) return at;
-      slot = (slot + 1) & (slots - 1);
-    }
-  }
-
-  #put(words: Uint32Array, entry: Uint32Array): void {
-    const at = this.#find(words, entry[0] as number, entry[1] as number, entry[2] as number);
-    if (words[at + 5] === 0) this.#size += 1;
-    words.set(entry, at);
-  }
-
-  #makeRoom(nowMinute: number): void {
-    const live = this.#liveByMinute(nowMinute);
-    let count = 0;
-    for (const entries of live.values()) count += entries;
-    let keepFrom = nowMinute + 1;
-    if (count >= this.maxEntries) {
-      const target = Math.floor(this.maxEntries * (7 / 8));
-      for (const minute of [...live.keys()].sort((a, b) => a - b)) {
-        if (count <= target) break;
-        const entries = live.get(minute) as number;
-        count -= entries;
-        this.#forgottenEarly += entries;
-        keepFrom = minute + 1;
-      }
-    }
-    this.#rebuild(keepFrom, count);
-  }
-
-  #liveByMinute(nowMinute: number): Map<number, number> {
-    const live = new Map<number, number>();
-    for (let at = 5; at < this.#words.length; at += ENTRY_WORDS) {
-      const minute = (this.#words[at] as number) >>> 1;
-      if (minute > nowMinute) live.set(minute, (live.get(minute) ?? 0) + 1);
-    }
-    return live;
-  }
-
-  #rebuild(keepFrom: number, count: number): void {
-    let slots = MIN_SLOTS;
-    // Half full at most, so that the next rebuild is far off.
-    while (slots / 2 < count + 1) slots *= 2;
-    const old = this.#words;
-    const words = new Uint32Array(slots * ENTRY_WORDS);
-    this.#size = 0;
-    for (let at = 0; at < old.length; at += ENTRY_WORDS) {
-      if ((old[at + 5] as number) >>> 1 >= keepFrom) this.#put(words, old.subarray(at, at + ENTRY_WORDS));
-    }
-    this.#words = words;
-    this.#forgottenBefore = Math.max(this.#forgottenBefore, keepFrom);
+  #sum(of: (shard: SettledShard) => number): number {
+    return this.#shards.reduce((sum, shard) => sum + of(shard), 0);
   }
 }
