@@ -24,7 +24,7 @@ export const demoFlow = (destination, secret) => [
     type: 'push-queue',
     z: 'tab',
     queue: 'demo',
-    maxQuotaMb: 0.5,
+    maxQuotaMb: 1,
     onFull: 'block',
     retryInitialMs: 200,
     retryMaxMs: 1000,

@@ -10,10 +10,12 @@ import { newTally, sendAll } from './sender.mjs';
 import { setUp } from './stage.mjs';
 
 const COUNT = 2000;
-const KILL_DESTINATION_AT = 400;
+const KILL_DESTINATION_AT = 300;
 const REFUSALS_TO_SEE = 40;
 const OUTAGE_AT_MOST_MS = 8_000;
-const KILL_NODE_RED_AT = 1200;
+const KILL_NODE_RED_AT = 1500;
+/** Few enough that the queue has room when it comes back: a full one without a known pace asks senders to wait long. */
+const BACKLOG_AT_KILL = 250;
 const GIVE_UP_MS = 150_000;
 
 /** @typedef {Awaited<ReturnType<typeof setUp>>} Stage */
@@ -45,7 +47,10 @@ async function disturb(stage, tally, say, signal) {
   await until(() => tally.refused >= REFUSALS_TO_SEE, signal, OUTAGE_AT_MOST_MS);
   await stage.restartDestination();
   say('  > destination is back');
-  await until(() => tally.accepted.size >= KILL_NODE_RED_AT, signal);
+  await until(async () => {
+    const { accepted, delivered } = resultOf(tally, await stage.arrivals());
+    return accepted >= KILL_NODE_RED_AT && accepted - delivered <= BACKLOG_AT_KILL;
+  }, signal);
   say('  x Node-RED killed with SIGKILL');
   await stage.killAndRestartNodeRed();
   say('  > Node-RED is back');
