@@ -44,7 +44,7 @@ export interface InboxRow {
   readonly key: string;
   /** Unix ms. */
   readonly acceptedAt: number;
-  /** Attempts begun, in earlier processes too. */
+  /** Attempts begun since one last ended, in earlier processes too: more than one means that some took the process down. */
   readonly attempts: number;
   readonly record: Uint8Array;
 }
@@ -86,7 +86,7 @@ export interface Inbox {
   accept(entry: InboxEntry): Promise<number>;
   /** Counts an attempt and marks the row running. Resolves with the attempt's number; undefined if there is no such row. */
   startAttempt(id: number): Promise<number | undefined>;
-  /** The attempt ended without a verdict (deploy, shutdown): the row is pending again. */
+  /** The attempt ended and the row stays: a deploy cut it off, or it runs again later. Pending again, none begun. */
   release(id: number): void;
   /** The record is handled: its row is deleted, parked or not. An id that isn't there is ignored. */
   finish(id: number): Promise<void>;

@@ -16,6 +16,8 @@ export const NOT_HANDLED = 'accepted (200) but not handled';
 
 const FIRST_RETRY_MS = 1000;
 const LONGEST_RETRY_MS = 60_000;
+/** Waiting here costs a look at a counter: no need to wait as long as a sender is asked to. */
+const ROOM_CHECK_MS = 500;
 
 export interface InboxRunnerOptions {
   readonly source: string;
@@ -124,24 +126,24 @@ export class InboxRunner implements Receiver {
   async #startAll(rows: readonly InboxRow[]): Promise<boolean> {
     for (const row of rows) {
       if (!this.#open || this.#running >= this.options.window) return false;
-      if (row.attempts >= MAX_CRASH_ATTEMPTS && !this.#failures.has(row.id)) {
+      if (row.attempts >= MAX_CRASH_ATTEMPTS) {
         await this.#park(row.id, 'ERR_SLUICE_INBOX_CRASHES', `it ended the process ${row.attempts} times`);
         continue;
       }
       const admission = this.deps.admit(row.record.byteLength);
       if (!admission.admitted) {
-        this.#later(admission.retryAfterSecs * 1000);
+        this.#later(ROOM_CHECK_MS);
         return false;
       }
       this.#running += 1;
-      const attempt = await this.deps.inbox.startAttempt(row.id);
-      if (attempt === undefined) {
+      const begun = await this.deps.inbox.startAttempt(row.id);
+      if (begun === undefined) {
         this.#running -= 1;
         for (const hold of admission.holds.values()) hold.release();
         continue;
       }
       const record = { key: row.key, message: decodeRecord(row.record), receivedAt: row.acceptedAt };
-      void this.#run(row.id, record, attempt, admission.holds);
+      void this.#run(row.id, record, begun + (this.#failures.get(row.id) ?? 0), admission.holds);
     }
     return true;
   }
