@@ -39,8 +39,11 @@ const failing: TabNode = ['sink', 't-sink', '', { fail: 'plain', ms: 100 }];
 const pass = switchOn({ t: 'else' });
 const drop = switchOn({ t: 'eq', v: 'nope', vt: 'str' });
 
-/** Every way through core and test nodes, with the verdict it must get. `url` is a server with /ok and /500. */
-export function verdictCases(url: string): Case[] {
+/**
+ * Every way through core and test nodes, with the verdict it must get. Properties that begin with `@.`, `URL/` and
+ * `FOLDER/` stand for the case's own tab, a web server with /ok and /500, and a folder that can be written to.
+ */
+export function verdictCases(): Case[] {
   const one = (
     name: string,
     verdict: string,
@@ -154,10 +157,10 @@ export function verdictCases(url: string): Case[] {
     one('exec', 'done', toSink('exec', exec('sleep 0.1; echo hi'), [['sink'], [], []]), { delivered: 1 }),
     one('exec that ends with 1', 'done', toSink('exec', exec('false'), [['sink'], [], []])),
     one('exec that spawns', 'done', toSink('exec', exec('echo hi', true), [['sink'], [], ['sink']])),
-    one('a file', 'done', toSink('file', file('./out.txt')), { delivered: 1 }),
+    one('a file', 'done', toSink('file', file('FOLDER/out.txt')), { delivered: 1 }),
     one('a file that cannot be written', 'failed', toSink('file', file('/nonexistent/dir/out.txt'))),
-    one('an http request', 'done', toSink('http request', httpRequest(`${url}/ok`)), { delivered: 1 }),
-    one('an http request answered 500', 'done', toSink('http request', httpRequest(`${url}/500`)), {
+    one('an http request', 'done', toSink('http request', httpRequest('URL/ok')), { delivered: 1 }),
+    one('an http request answered 500', 'done', toSink('http request', httpRequest('URL/500')), {
       delivered: 1,
     }),
     one('an http request refused', 'failed', toSink('http request', httpRequest('http://127.0.0.1:1/'))),

@@ -24,8 +24,11 @@ module.exports = function register(RED) {
       if (!config.hold) setTimeout(finish, config.ms ?? 20);
     });
   });
-  type('t-instant', (node) => {
-    node.on('input', (msg, send, done) => done());
+  type('t-count', (node) => {
+    node.on('input', (msg, send, done) => {
+      rig().counted++;
+      done();
+    });
   });
   type('t-done-twice', (node) => {
     node.on('input', (msg, send, done) => {
