@@ -23,7 +23,7 @@ const stage = (id: string, z: string, to: string[]): FlowConfigNode => ({
   wires: [to],
 });
 
-export function chain(length: number): FlowConfigNode[] {
+function chain(length: number): FlowConfigNode[] {
   const stages = Array.from({ length }, (_, i) =>
     stage(`n${i}`, 'T', [i + 1 === length ? 'S' : `n${i + 1}`]),
   );
@@ -36,7 +36,7 @@ export function chain(length: number): FlowConfigNode[] {
 }
 
 /** Ten tabs; each link leads to two link ins somewhere else, so that one source meets nearly everything. */
-export function linked(links: number, stagesPerLink: number): FlowConfigNode[] {
+function linked(links: number, stagesPerLink: number): FlowConfigNode[] {
   const tabOf = (i: number) => `T${i % 10}`;
   const parts = Array.from({ length: links }, (_, i) => {
     const stages = Array.from({ length: stagesPerLink }, (_, k) =>

@@ -1,6 +1,9 @@
 import type { Form } from './form';
 
-/** Shows the URL that a node answers under in `data-text="url"`, broken between segments where it is long, and lets the form's copy button copy it. */
+/**
+ * Shows the URL that a node answers under in `data-text="url"`, broken between segments where it is long, and lets the
+ * form's copy button copy it.
+ */
 export function showAddress<Config extends object>(form: Form<Config>, path: () => string): void {
   const address = () => {
     const root = RED.settings.httpNodeRoot ?? '/';
@@ -12,5 +15,8 @@ export function showAddress<Config extends object>(form: Form<Config>, path: () 
       element.replaceChildren(...parts.flatMap((part) => [document.createElement('wbr'), part]));
     }
   });
-  form.root.querySelector('.sluice-copy')?.addEventListener('click', () => RED.clipboard.copyText(address()));
+  const button = form.root.querySelector('.sluice-copy');
+  button?.addEventListener('click', () =>
+    RED.clipboard.copyText(address(), $(button), 'clipboard.copyMessageValue'),
+  );
 }

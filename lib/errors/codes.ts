@@ -23,12 +23,10 @@ export const ERROR_CODES = {
   ERR_SLUICE_INBOX_NEWER: 'the inbox was written by a newer version',
   ERR_SLUICE_INBOX_FOREIGN: 'the file of the inbox belongs to another program',
   ERR_SLUICE_INBOX_UNWRITABLE: 'the file of the inbox cannot be written',
-  ERR_SLUICE_INBOX_NATIVE_MODULE: 'the SQLite module does not load in this Node.js',
   ERR_SLUICE_INBOX_CORRUPT: 'the file of the inbox was damaged',
   ERR_SLUICE_INBOX_IO: 'the disk of the inbox fails',
   ERR_SLUICE_INBOX_WORKER: 'the thread of the inbox ended',
   ERR_SLUICE_INBOX_CLOSED: 'the inbox is closed',
-  ERR_SLUICE_INBOX_STALLED: 'the disk of the inbox does not keep up',
   ERR_SLUICE_INBOX_CRASHES: 'a record ended the process each time it was sent',
   // delivery
   ERR_SLUICE_DELIVERY_FAILED: 'a node failed with an error that has no code of ours',

@@ -13,7 +13,9 @@ export function idsIn(value: unknown): string[] {
 
 /** The lists of wired ids, one per output; null and other strangers may be among the ids. */
 export function outputsOf(node: FlowConfigNode): (readonly unknown[])[] {
-  return Array.isArray(node.wires) ? node.wires.map((ids: unknown) => (Array.isArray(ids) ? ids : [])) : [];
+  return Array.isArray(node.wires)
+    ? node.wires.map((ids: unknown) => (Array.isArray(ids) ? (ids as unknown[]) : []))
+    : [];
 }
 
 export function textOf(value: unknown): string {

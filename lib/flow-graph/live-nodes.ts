@@ -55,7 +55,13 @@ export function expand(flow: FlowJson): LiveNodes {
   const scopes: Scope[] = [];
 
   const open = (definition: Definition, tab: string, owner: LiveNode | undefined): Scope => {
-    const scope: Scope = { definition, tab, owner, nodes: [], names: owner ? new Map() : byId };
+    const scope: Scope = {
+      definition,
+      tab,
+      owner,
+      nodes: [],
+      names: owner ? new Map<string, LiveNode>() : byId,
+    };
     scopes.push(scope);
     return scope;
   };

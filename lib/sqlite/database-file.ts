@@ -25,6 +25,8 @@ export interface DatabaseFileOptions {
   readonly check?: (db: Database.Database) => void;
   /** Unix ms, for the name of a damaged file. */
   readonly now: number;
+  /** Known to be damaged: set it aside without looking. */
+  readonly damaged?: boolean;
   /** How long to wait for another owner to let go, in ms. */
   readonly lockWaitMs?: number | undefined;
   /** Most pages the file may have; the disk is the limit without it. */
@@ -35,7 +37,7 @@ export interface DatabaseFileOptions {
   readonly nativeBinding?: string | undefined;
 }
 
-export interface Quarantine {
+interface Quarantine {
   readonly file: string;
   readonly bytes: number;
 }
@@ -93,12 +95,12 @@ function connect(file: string, timeout: number, nativeBinding: string | undefine
 
 function openOrQuarantine(options: DatabaseFileOptions): Pick<DatabaseFile, 'db' | 'quarantined'> {
   try {
-    return { db: openSound(options), quarantined: undefined };
+    if (!options.damaged) return { db: openSound(options), quarantined: undefined };
   } catch (error) {
     if (faultOf(error).kind !== 'corrupt') throw error;
-    const quarantined = quarantine(options.file, options.now);
-    return { db: openSound(options), quarantined };
   }
+  const quarantined = quarantine(options.file, options.now);
+  return { db: openSound(options), quarantined };
 }
 
 function openSound(options: DatabaseFileOptions): Database.Database {
@@ -151,7 +153,7 @@ function migrate(db: Database.Database, { applicationId, migrations }: DatabaseF
 }
 
 /** Renames a damaged file, with its log, so that nothing in it is lost and a new one can take its place. */
-export function quarantine(file: string, now: number): Quarantine {
+function quarantine(file: string, now: number): Quarantine {
   const stamp = new Date(now).toISOString().replaceAll(/[:.]/g, '-');
   const aside = `${file}.corrupt-${stamp}`;
   let bytes = 0;

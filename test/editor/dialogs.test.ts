@@ -248,6 +248,8 @@ describe.skipIf(!chromium)('in the editor', () => {
     expect(await page.locator('#node-input-hook-reason').innerText()).toContain('not allowed');
     await page.fill('#node-input-hook', 'orders');
     expect(await form.locator('[data-text=url]').innerText()).toBe(`${nodeRed.url}/api/hooks/orders`);
+    await form.getByRole('button', { name: 'Copy URL' }).click();
+    await page.getByText('Value copied').waitFor();
     expect(await page.locator('#node-input-header').isVisible()).toBe(false);
     await page.selectOption('#node-input-scheme', 'generic');
     expect(await page.locator('#node-input-header-reason').innerText()).toContain('Required');
