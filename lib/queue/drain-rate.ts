@@ -1,7 +1,7 @@
 const BUCKET_MS = 1000;
 const BUCKETS = 30;
 /** Nothing was delivered lately: how long it takes can't be known, and asking often doesn't help. */
-const STALLED_SECS = 30;
+const STALLED_SECS = 10;
 const MAX_SECS = 60;
 
 /**
