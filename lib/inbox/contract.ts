@@ -80,7 +80,7 @@ export const MAX_CRASH_ATTEMPTS = 3;
 export interface Inbox {
   /** Whether a record of this size fits now, holds included. */
   canTake(bytes: number): boolean;
-  /** Keeps room for a record until it is accepted or refused. */
+  /** Keeps room for a record that is still being read or checked. Release it in the turn in which it is accepted. */
   hold(bytes: number): Hold;
   /** Resolves with the row's id once it is durable: only then may the sender be told 200. */
   accept(entry: InboxEntry): Promise<number>;
