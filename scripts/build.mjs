@@ -1,61 +1,57 @@
 // Builds dist/: the runtime by tsc (CommonJS, not bundled, so that all nodes share one copy of lib), each node's editor
 // by esbuild into one html beside its compiled js, and locales and icons where Node-RED looks for them.
-import { spawnSync } from 'node:child_process';
-import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { existsSync } from 'node:fs';
+//   --clean   from nothing      --quiet   say nothing when there is nothing to do
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import * as esbuild from 'esbuild';
+import { inRoot, root } from './paths.mjs';
+import { runNode } from './process.mjs';
+import { buildEditor } from './build/editor.mjs';
+import { isFresh, markFresh, markStale, pruneCompiled, sourceDigest } from './build/freshness.mjs';
+import {
+  folderProblems,
+  hasEditorHalf,
+  listedNodes,
+  manifestProblems,
+  nodeFolders,
+} from './build/manifest.mjs';
 
-const root = join(import.meta.dirname, '..');
-const out = join(root, 'dist');
+const out = inRoot('dist');
+const flags = new Set(process.argv.slice(2));
 
-function compileRuntime() {
-  const tsc = join(root, 'node_modules/typescript/bin/tsc');
-  const { status } = spawnSync(process.execPath, [tsc, '-p', join(root, 'tsconfig.build.json')], {
-    stdio: 'inherit',
-  });
-  if (status !== 0) process.exit(1);
+/** @returns {Promise<string[]>} */
+async function compileRuntime() {
+  const tsc = inRoot('node_modules/typescript/bin/tsc');
+  const { code } = await runNode([tsc, '-p', inRoot('tsconfig.build.json')], { show: true });
+  return code === 0 ? [] : ['the runtime does not compile'];
 }
 
-async function nodeTypes() {
-  const entries = await readdir(join(root, 'nodes'), { withFileTypes: true });
-  return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
-}
-
-async function bundleEditor(type) {
-  const result = await esbuild.build({
-    entryPoints: [join(root, 'nodes', type, `${type}.editor.ts`)],
-    bundle: true,
-    write: false,
-    format: 'iife',
-    target: 'es2020',
-    charset: 'utf8',
-  });
-  return result.outputFiles[0].text;
-}
-
-async function buildEditor(type) {
-  const source = join(root, 'nodes', type);
-  const target = join(out, 'nodes', type);
-  if (!existsSync(join(source, `${type}.editor.ts`))) return;
-  const form = await readFile(join(source, `${type}.html`), 'utf8');
-  const help = await readFile(join(source, 'locales/en-US', `${type}.help.md`), 'utf8');
-  const script = await bundleEditor(type);
-  await writeFile(
-    join(target, `${type}.html`),
-    `<script type="text/javascript">\n${script}</script>\n` +
-      `<script type="text/html" data-template-name="${type}">\n${form}</script>\n` +
-      `<script type="text/markdown" data-help-name="${type}">\n${help}</script>\n`,
+/** @param {readonly string[]} types */
+async function buildEditors(types) {
+  const results = await Promise.allSettled(
+    types.map((type) => buildEditor(root, type, join(out, 'nodes', type))),
   );
-  await mkdir(join(target, 'icons'), { recursive: true });
-  await copyFile(join(root, 'icons', `${type}.svg`), join(target, 'icons', `${type}.svg`));
-  for (const language of await readdir(join(source, 'locales'))) {
-    const texts = `${type}.json`;
-    await mkdir(join(target, 'locales', language), { recursive: true });
-    await copyFile(join(source, 'locales', language, texts), join(target, 'locales', language, texts));
-  }
+  return results.flatMap((result, index) =>
+    result.status === 'rejected' ? [`nodes/${types[index]}: ${result.reason.message}`] : [],
+  );
 }
 
-if (process.argv.includes('--clean')) await rm(out, { recursive: true, force: true });
-compileRuntime();
-await Promise.all((await nodeTypes()).map(buildEditor));
+const digest = await sourceDigest(root);
+if (flags.has('--clean')) await rm(out, { recursive: true, force: true });
+if (await isFresh(out, digest)) {
+  if (!flags.has('--quiet')) console.log('dist/ is up to date');
+  process.exit(0);
+}
+await markStale(out);
+const problems = await compileRuntime();
+await pruneCompiled(root, out);
+
+const types = await nodeFolders(root);
+problems.push(...manifestProblems(types, await listedNodes(root)));
+problems.push(...types.flatMap((type) => folderProblems(root, type)));
+problems.push(...(await buildEditors(types.filter((type) => hasEditorHalf(root, type)))));
+if (problems.length > 0) {
+  for (const problem of problems) console.error(`build: ${problem}`);
+  process.exit(1);
+}
+await markFresh(out, digest);
+console.log(`built ${types.length} nodes`);

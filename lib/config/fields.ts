@@ -9,6 +9,16 @@ export interface Problem {
   readonly values?: Readonly<Record<string, string | number>>;
 }
 
+/** A rule over several properties that a node breaks. */
+export interface Conflict<Config> {
+  /** The property whose input the form marks. */
+  readonly property: keyof Config & string;
+  /** Key under `<node type>.problem` in the locale files. */
+  readonly key: string;
+  /** The same in English, following the property's name: for errors and logs of the runtime. */
+  readonly text: string;
+}
+
 export interface Field<T> {
   readonly default: T;
   /** The value in its own type (editors save numbers as text), or the problem with it. */
@@ -16,6 +26,9 @@ export interface Field<T> {
 }
 
 export type Fields<Config> = { readonly [Name in keyof Config]: Field<Config[Name]> };
+
+/** Saved by Node-RED outside the flow file: a `password` never returns to the browser. */
+export type Credentials<Name extends string> = Readonly<Record<Name, { readonly type: 'password' | 'text' }>>;
 
 const problem = (key: Problem['key'], values?: Problem['values']) => ({
   problem: values ? { key, values } : { key },

@@ -1,5 +1,5 @@
 import { ConfigError } from '../errors/errors';
-import type { Fields, Problem } from './fields';
+import type { Conflict, Fields, Problem } from './fields';
 
 const SENTENCES: Record<Problem['key'], string> = {
   required: 'is required',
@@ -15,8 +15,15 @@ function sentence({ key, values = {} }: Problem): string {
   return SENTENCES[key].replace(/\{(\w+)\}/g, (_, name: string) => String(values[name]));
 }
 
-/** Checks and completes a node's saved properties. Throws ConfigError that names the first property that won't do. */
-export function readConfig<Config extends object>(fields: Fields<Config>, saved: object): Config {
+/**
+ * Checks and completes a node's saved properties; `problemsOf` adds the rules over several of them. Throws ConfigError
+ * that names the first property that won't do.
+ */
+export function readConfig<Config extends object>(
+  fields: Fields<Config>,
+  saved: object,
+  problemsOf: (config: Config) => readonly Conflict<Config>[] = () => [],
+): Config {
   const source = saved as Record<string, unknown>;
   const config: Partial<Config> = {};
   for (const name of Object.keys(fields) as (keyof Config & string)[]) {
@@ -26,5 +33,8 @@ export function readConfig<Config extends object>(fields: Fields<Config>, saved:
     }
     config[name] = parsed.value;
   }
-  return config as Config;
+  const complete = config as Config;
+  const [conflict] = problemsOf(complete);
+  if (conflict) throw new ConfigError('ERR_SLUICE_CONFIG_INVALID', `${conflict.property} ${conflict.text}`);
+  return complete;
 }

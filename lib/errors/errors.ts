@@ -38,17 +38,21 @@ interface DeliveryErrorOptions extends ErrorOptionsWithCause {
   failure: FailureClass;
   /** Milliseconds the destination asked to wait, from its Retry-After. */
   retryAfterMs?: number;
+  /** Name of the sink that refused or failed, for the origin's answer. */
+  sink?: string;
 }
 
 /** A sink could not take custody of a record. */
 export class DeliveryError extends SluiceError {
   readonly failure: FailureClass;
   readonly retryAfterMs: number | undefined;
+  readonly sink: string | undefined;
 
   constructor(code: ErrorCode, message: string, options: DeliveryErrorOptions) {
     super(code, message, options);
     this.failure = options.failure;
     this.retryAfterMs = options.retryAfterMs;
+    this.sink = options.sink;
   }
 }
 

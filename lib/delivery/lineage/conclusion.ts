@@ -1,0 +1,67 @@
+/** What a quiet or interrupted attempt comes to. Pure: the rules of the verdict, apart from how they are observed. */
+import type { ErrorCode } from '../../errors/codes';
+import { DeliveryError, failureClassOf, type FailureClass } from '../../errors/errors';
+import { DONE, type Verdict } from '../verdict';
+
+/** All errors of one attempt, folded into one: what can be tried again wins over what is wrong for good. */
+export interface Failure {
+  readonly failure: FailureClass;
+  /** The first error of that class. */
+  readonly error: Error;
+  /** The longest wait that any destination asked for, in milliseconds. */
+  readonly retryAfterMs: number | undefined;
+}
+
+const WEIGHT: Record<FailureClass, number> = { permanent: 0, config: 1, transient: 2 };
+
+/** An Error whatever a node gave to `done` or `node.error`: an Error stays itself, text becomes the message. */
+export function toError(thrown: unknown): Error {
+  if (thrown instanceof Error) return thrown;
+  if (typeof thrown === 'object' && thrown !== null && 'message' in thrown) {
+    return new Error(String(thrown.message), { cause: thrown });
+  }
+  return new Error(String(thrown));
+}
+
+export function foldError(before: Failure | undefined, thrown: unknown): Failure {
+  const error = toError(thrown);
+  const failure = failureClassOf(error);
+  const retryAfterMs = error instanceof DeliveryError ? error.retryAfterMs : undefined;
+  if (!before) return { failure, error, retryAfterMs };
+  const wait =
+    retryAfterMs === undefined ? before.retryAfterMs : Math.max(retryAfterMs, before.retryAfterMs ?? 0);
+  if (WEIGHT[failure] > WEIGHT[before.failure]) return { failure, error, retryAfterMs: wait };
+  return { ...before, retryAfterMs: wait };
+}
+
+/** What was seen of an attempt in which nothing is going on any more. */
+export interface Observed {
+  readonly failure: Failure | undefined;
+  /** Ids of nodes that took it and can't tell when they have finished. */
+  readonly untracked: ReadonlySet<string> | undefined;
+  /** Deliveries that ended in a node instead of being passed on to nobody. */
+  readonly absorbed: number;
+}
+
+export function concludeQuiet({ failure, untracked, absorbed }: Observed): Verdict {
+  if (failure) return failedBy(failure);
+  if (untracked) return unknown('ERR_SLUICE_DELIVERY_UNTRACKABLE', [...untracked]);
+  return absorbed > 0 ? DONE : aborted('ERR_SLUICE_DELIVERY_UNROUTED');
+}
+
+/** An error that was seen outweighs the silence of the other branches. */
+export function concludeTimeout(failure: Failure | undefined, open: readonly string[]): Verdict {
+  return failure ? failedBy(failure) : unknown('ERR_SLUICE_DELIVERY_TIMEOUT', open);
+}
+
+export function aborted(reason: ErrorCode): Verdict {
+  return { kind: 'aborted', reason };
+}
+
+function unknown(reason: ErrorCode, open: readonly string[]): Verdict {
+  return { kind: 'unknown', reason, open };
+}
+
+function failedBy({ failure, error, retryAfterMs }: Failure): Verdict {
+  return { kind: 'failed', failure, error, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+}

@@ -1,0 +1,115 @@
+/**
+ * Makes the editor half of a node from its config. Nothing here touches the page until a dialog opens: the build runs
+ * it once outside of a browser to print the definition into the html.
+ */
+import type { Credentials, Fields } from '../config/fields';
+import { Form } from './form';
+import { problemWith, type ProblemsOf } from './problems';
+import type { EditorNode, PropertyDefinition } from './red';
+
+/** One muted colour per kind of node, so that the eye finds where records come from, wait, and leave. */
+const COLORS = { source: '#9fc3a6', queue: '#ddc07f', sink: '#9db7d5', errors: '#d9a6a0' } as const;
+
+/** Start of the namespaces under which Node-RED keeps our texts: the package's name. */
+const PACKAGE = '@sluice/node-red';
+
+interface NodeOptions<Config extends object> {
+  readonly kind: keyof typeof COLORS;
+  readonly fields: Fields<Config>;
+  readonly credentials?: Credentials<string>;
+  /** Those without which the node can't start. */
+  readonly requiredCredentials?: readonly string[];
+  /** Properties that hold the id of a config node, with its type: the editor makes their input a choice of those. */
+  readonly configNodes?: Partial<Record<keyof Config & string, string>>;
+  readonly problemsOf?: ProblemsOf<Config>;
+  readonly inputs: 0 | 1;
+  readonly outputs: number;
+  /** Text on the canvas for a node without a name. */
+  readonly label: (config: Config) => string;
+  /** Runs when the dialog opens, its inputs filled in. */
+  readonly onOpen?: (form: Form<Config>, node: EditorNode) => void;
+}
+
+/**
+ * Registers the type. Texts come from the node's locale file: `<type>.label.palette`, `<type>.output.<n>` and, for rules over several
+ * properties, `<type>.problem.<key>`; those shared by all nodes are under `sluice`.
+ */
+export function defineNode<Config extends { name: string }>(
+  type: string,
+  options: NodeOptions<Config>,
+): void {
+  const { fields, kind, inputs, outputs, credentials = {}, requiredCredentials = [] } = options;
+  const problemsOf = options.problemsOf ?? (() => []);
+  const names = Object.keys(fields) as (keyof Config & string)[];
+  const openForms = new Map<string, Form<Config>>();
+  const translate = (key: string, values: Readonly<Record<string, string | number>> = {}) =>
+    RED._(`${PACKAGE}/${type}:${key}`, values);
+
+  function reasonFor(name: keyof Config & string, values: Readonly<Record<string, unknown>>): string {
+    const problem = problemWith(name, values, fields, problemsOf);
+    if (!problem) return '';
+    if ('property' in problem) return translate(`${type}.problem.${problem.key}`);
+    return translate(`sluice.problem.${problem.key}`, problem.values);
+  }
+
+  function property(name: keyof Config & string): PropertyDefinition {
+    const configType = options.configNodes?.[name];
+    return {
+      value: fields[name].default,
+      ...(configType === undefined ? {} : { type: configType, required: false }),
+      // Other properties count as they stand in the open dialog, not as they were saved last.
+      validate(value, _options) {
+        const others = openForms.get(this.id)?.values() ?? this;
+        return reasonFor(name, { ...others, [name]: value }) || true;
+      },
+    };
+  }
+
+  /** Why each input of the dialog won't do; empty for one that will. */
+  function reasonsFor(
+    values: Readonly<Record<string, unknown>>,
+    credential: (name: string) => string,
+  ): Map<string, string> {
+    const reasons = new Map<string, string>(names.map((name) => [name, reasonFor(name, values)]));
+    for (const name of requiredCredentials) {
+      reasons.set(name, credential(name) === '' ? translate('sluice.problem.required') : '');
+    }
+    return reasons;
+  }
+
+  function close(this: EditorNode): void {
+    openForms.delete(this.id);
+  }
+
+  RED.nodes.registerType(type, {
+    category: 'sluice',
+    color: COLORS[kind],
+    icon: `${type}.svg`,
+    inputs,
+    outputs,
+    defaults: Object.fromEntries(names.map((name) => [name, property(name)])),
+    credentials: Object.fromEntries(
+      Object.entries(credentials).map(([name, { type: kindOfInput }]) => [
+        name,
+        requiredCredentials.includes(name) ? { type: kindOfInput, required: true } : { type: kindOfInput },
+      ]),
+    ),
+    paletteLabel: () => translate(`${type}.label.palette`),
+    label() {
+      return this.name || options.label(this as unknown as Config) || translate(`${type}.label.palette`);
+    },
+    labelStyle() {
+      return this.name ? 'node_label_italic' : '';
+    },
+    outputLabels: (index) => translate(`${type}.output.${index}`),
+    oneditprepare() {
+      const form = new Form(fields, this, reasonsFor);
+      openForms.set(this.id, form);
+      options.onOpen?.(form, this);
+      form.start();
+    },
+    oneditsave: close,
+    oneditcancel: close,
+    oneditdelete: close,
+  });
+}

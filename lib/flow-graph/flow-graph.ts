@@ -1,0 +1,5 @@
+/** What the rest of the library sees of this room. */
+export { buildFlowGraph, type FlowGraph } from './graph';
+export { reach, type Reach, type ReachNote, type ReachOptions } from './reach';
+export { awaitedSinks, queueRing } from './queue-rings';
+export { roleOf } from './node-types';

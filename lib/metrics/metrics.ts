@@ -1,0 +1,112 @@
+import { Histogram, Registry } from 'prom-client';
+import type { Level } from '../alert/levels';
+import { counterCells } from './counter-cells';
+import { COUNTERS, HISTOGRAMS } from './names';
+import { registerQueueGauges, type QueueReading } from './queue-gauges';
+
+/**
+ * Why records were lost: `evicted` from a full queue or backlog, `queue_off` from a push queue without a file,
+ * `write_failed` by a store whose producer can't be told, `undelivered` where nobody could try again.
+ */
+export type DropReason = 'evicted' | 'queue_off' | 'write_failed' | 'undelivered';
+
+/** How one delivery of a record ended: its verdict, a failure by its class. */
+export type DeliveryOutcome = 'done' | 'transient' | 'permanent' | 'config' | 'unknown' | 'aborted';
+
+const OUTCOMES: readonly DeliveryOutcome[] = [
+  'done',
+  'transient',
+  'permanent',
+  'config',
+  'unknown',
+  'aborted',
+];
+const LEVELS: readonly Level[] = ['ok', 'high', 'full'];
+
+/** The numbers of one runtime. Names of sources, sinks and queues are their nodes' names, not ids. */
+export interface Metrics {
+  /** Makes the series of a node exist at 0; call it when the node starts. */
+  declareSource(source: string): void;
+  declareSink(sink: string): void;
+
+  recordsAccepted(source: string, records?: number): void;
+  /** Kept by the origin: not lost. `sink` names what refused. */
+  recordsRefused(source: string, sink: string, records?: number): void;
+  /** Lost. `place` is the queue or sink that held them. */
+  recordsDropped(place: string, reason: DropReason, records?: number): void;
+  recordsSuppressed(node: string, records?: number): void;
+  recordsDelivered(sink: string, records?: number): void;
+  deliveryAttempts(sink: string, outcome: DeliveryOutcome, records?: number): void;
+  deliveryDuration(sink: string, seconds: number): void;
+  /** Records a push queue evicted; count them as dropped too. */
+  queueGaps(queue: string, records?: number): void;
+  alertRaised(level: Level): void;
+
+  /** Publishes a queue's gauges, read at each scrape, until the returned function is called. */
+  watchQueue(queue: string, read: () => QueueReading): () => void;
+
+  /** Media type of `render`'s text. */
+  readonly contentType: string;
+  /** All series in Prometheus' text format. */
+  render(): Promise<string>;
+}
+
+interface MetricsOptions {
+  /** Publish the documents' own names too (setting `metricAliases`). */
+  readonly aliases?: boolean;
+  readonly now?: () => number;
+}
+
+/** Made once per runtime, with a registry of its own: other nodes use prom-client's global one. */
+export function createMetrics({ aliases = true, now = Date.now }: MetricsOptions = {}): Metrics {
+  const registry = new Registry();
+  const accepted = counterCells(COUNTERS.accepted, registry, aliases);
+  const refused = counterCells(COUNTERS.refused, registry, aliases);
+  const dropped = counterCells(COUNTERS.dropped, registry, aliases);
+  const suppressed = counterCells(COUNTERS.suppressed, registry, aliases);
+  const delivered = counterCells(COUNTERS.delivered, registry, aliases);
+  const attempts = counterCells(COUNTERS.attempts, registry, aliases);
+  const gaps = counterCells(COUNTERS.gaps, registry, aliases);
+  const alerts = counterCells(COUNTERS.alerts, registry, aliases);
+  const { name, help, labels } = HISTOGRAMS.deliveryDuration;
+  const duration = new Histogram({
+    name,
+    help,
+    labelNames: labels,
+    // Loopback services answer in milliseconds; the default delivery timeout is 60 s.
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
+    registers: [registry],
+  });
+  const readers = new Map<string, () => QueueReading>();
+  registerQueueGauges(readers, registry, now);
+  for (const level of LEVELS) alerts.add(0, level);
+
+  return {
+    declareSource: (source) => accepted.add(0, source),
+    declareSink(sink) {
+      delivered.add(0, sink);
+      dropped.add(0, sink, 'evicted');
+      for (const outcome of OUTCOMES) attempts.add(0, sink, outcome);
+      duration.zero({ sink });
+    },
+    recordsAccepted: (source, records = 1) => accepted.add(records, source),
+    recordsRefused: (source, sink, records = 1) => refused.add(records, source, sink),
+    recordsDropped: (place, reason, records = 1) => dropped.add(records, place, reason),
+    recordsSuppressed: (node, records = 1) => suppressed.add(records, node),
+    recordsDelivered: (sink, records = 1) => delivered.add(records, sink),
+    deliveryAttempts: (sink, outcome, records = 1) => attempts.add(records, sink, outcome),
+    deliveryDuration: (sink, seconds) => duration.observe({ sink }, seconds),
+    queueGaps: (queue, records = 1) => gaps.add(records, queue),
+    alertRaised: (level) => alerts.add(1, level),
+    watchQueue(queue, read) {
+      readers.set(queue, read);
+      gaps.add(0, queue);
+      return () => {
+        // A redeployed node may have taken the name over already.
+        if (readers.get(queue) === read) readers.delete(queue);
+      };
+    },
+    contentType: registry.contentType,
+    render: () => registry.metrics(),
+  };
+}

@@ -1,0 +1,59 @@
+/**
+ * Every metric name of this package, with its help text and labels. Names and labels are public API. A label's values
+ * are names an operator gave or words from a fixed list, never an id or an error text: series must stay countable.
+ */
+export interface MetricName<Label extends string> {
+  readonly name: string;
+  readonly help: string;
+  readonly labels: readonly Label[];
+  /** The name under which one of the documents knows the same series. */
+  readonly alias?: string;
+}
+
+const named = <const Label extends string>(
+  name: string,
+  labels: readonly Label[],
+  help: string,
+  alias?: string,
+): MetricName<Label> => ({ name, help, labels, ...(alias === undefined ? {} : { alias }) });
+
+export const COUNTERS = {
+  accepted: named('sluice_records_accepted_total', ['source'], 'Records a source took in'),
+  refused: named(
+    'sluice_records_refused_total',
+    ['source', 'sink'],
+    'Records a source told their origin to keep, by the sink that had no room',
+  ),
+  dropped: named('sluice_records_dropped_total', ['place', 'reason'], 'Records lost'),
+  suppressed: named('sluice_records_suppressed_total', ['node'], 'Records left out by design'),
+  delivered: named('sluice_records_delivered_total', ['sink'], 'Records a sink took custody of'),
+  attempts: named(
+    'sluice_delivery_attempts_total',
+    ['sink', 'outcome'],
+    'Deliveries of a record tried, by how they ended',
+  ),
+  gaps: named(
+    'sluice_push_queue_gaps_total',
+    ['queue'],
+    'Records a push queue deleted to make room',
+    'opex_connector_push_queue_gaps_total',
+  ),
+  alerts: named('sluice_alerts_total', ['level'], 'Alert notices by level'),
+} as const;
+
+export const HISTOGRAMS = {
+  deliveryDuration: named(
+    'sluice_delivery_duration_seconds',
+    ['sink'],
+    'Time from sending a record until the destination answered',
+  ),
+} as const;
+
+export const QUEUE_GAUGES = {
+  bytes: named('sluice_queue_bytes', ['queue'], 'Bytes of the records waiting'),
+  maxBytes: named('sluice_queue_max_bytes', ['queue'], 'Quota in bytes, 0 where there is none'),
+  records: named('sluice_queue_records', ['queue'], 'Records waiting'),
+  fillRatio: named('sluice_queue_fill_ratio', ['queue'], 'Bytes waiting as a share of the quota'),
+  oldestAge: named('sluice_queue_oldest_record_age_seconds', ['queue'], 'Age of the oldest record waiting'),
+  level: named('sluice_queue_level', ['queue'], 'Alert level: 0 ok, 1 high, 2 full'),
+} as const;

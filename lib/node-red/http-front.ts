@@ -1,0 +1,149 @@
+/**
+ * The public HTTP door on Node-RED's own server.
+ *
+ * A signature covers the exact bytes of a body, but with default roots Node-RED's admin app parses JSON before any
+ * `httpNode` route runs. So a layer at the top of the root app looks at each request first. Where nothing stands
+ * between the socket and our route (no auth, middleware or CORS set up for httpNode, only Node-RED's own apps mounted)
+ * it answers right there, which saves Express two thirds of a request. Otherwise it only marks the body as taken and
+ * lets the request run through all of that to the layer on httpNode.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { flowRetryLater, onlyPost, rawBodyUnavailable, send, unknownPath } from '../api/answers';
+import { ConfigError } from '../errors/errors';
+import { appStack, isTransparent, rootApp, type ExpressApp } from './express-stack';
+import type { HttpHandler, HttpRequest, NodeRED } from './types';
+
+/** Takes over a POST whose body is still unread; `tail` is the path segment behind the mounted path, or ''. */
+export type Endpoint = (req: IncomingMessage, res: ServerResponse, tail: string) => void;
+
+const PREFIXES = ['/api/hooks/', '/api/ingest/'];
+
+type Marked = HttpRequest & { originalUrl?: string; _body?: boolean; skipRawBodyParser?: boolean };
+
+export class HttpFront {
+  readonly #endpoints = new Map<string, Endpoint>();
+  readonly #base: string;
+  #direct = false;
+  #onHttpNode = false;
+
+  /** `isReady` tells whether the deployed flow is running; while it isn't, an unknown path may be about to exist. */
+  constructor(
+    private readonly RED: NodeRED,
+    private readonly isReady: () => boolean,
+  ) {
+    this.#base = typeof RED.httpNode === 'function' ? RED.httpNode.path().replace(/\/+$/, '') : '';
+  }
+
+  /**
+   * Serves POST on `path` (below httpNodeRoot). Returns its removal. Throws ConfigError when the path is taken or
+   * Node-RED serves no HTTP for nodes.
+   */
+  mount(path: string, endpoint: Endpoint): () => void {
+    if (this.RED.settings.httpNodeRoot === false || typeof this.RED.httpNode !== 'function') {
+      throw new ConfigError(
+        'ERR_SLUICE_HTTP_DISABLED',
+        'httpNodeRoot is false in settings.js: nodes can serve no HTTP',
+      );
+    }
+    if (this.#endpoints.has(path)) {
+      throw new ConfigError('ERR_SLUICE_HTTP_PATH_TAKEN', `another node already serves ${path}`);
+    }
+    this.#endpoints.set(path, endpoint);
+    this.refresh();
+    return () => {
+      if (this.#endpoints.get(path) === endpoint) this.#endpoints.delete(path);
+    };
+  }
+
+  /** The address of a path for people: without host, as this Node-RED serves it. */
+  urlOf(path: string): string {
+    return this.#base + path;
+  }
+
+  /** Puts the layers where they belong; apps and middleware may have been added since. Called at each deploy. */
+  refresh(): void {
+    const httpNode = this.RED.httpNode as unknown as ExpressApp;
+    if (!this.#onHttpNode) {
+      this.#onHttpNode = true;
+      httpNode.use(this.#behindMiddleware);
+    }
+    const root = rootApp(httpNode);
+    const stack = appStack(root);
+    this.#direct = false;
+    if (!stack || root === httpNode) return;
+    if (!stack.some((layer) => layer.handle === this.#first)) root.use(this.#first);
+    const at = stack.findIndex((layer) => layer.handle === this.#first);
+    const [own] = stack.splice(at, 1);
+    if (own) stack.unshift(own);
+    const { httpNodeAuth, httpNodeMiddleware, httpNodeCors, httpAdminMiddleware } = this.RED.settings;
+    const bare = !httpNodeAuth && !httpNodeMiddleware && !httpNodeCors && !httpAdminMiddleware;
+    const inside = [...this.#endpoints.keys()].flatMap((path) => [path, `${path}/record`]);
+    this.#direct =
+      bare && isTransparent(root, httpNode, [this.#first, this.#behindMiddleware], this.#base, inside);
+  }
+
+  /** Top of the root app. */
+  readonly #first = (req: Marked, res: ServerResponse, next: () => void): void => {
+    const path = this.#ownPath(req.url ?? '');
+    if (path === undefined) return next();
+    if (this.#direct) return this.#serve(path, req, res, next);
+    req._body = true;
+    req.skipRawBodyParser = true;
+    next();
+  };
+
+  /** On httpNode, behind its authentication. */
+  readonly #behindMiddleware = (req: Marked, res: ServerResponse, next: (error?: unknown) => void): void => {
+    const path = this.#ownPath(req.originalUrl ?? req.url ?? '');
+    if (path === undefined) return next();
+    this.#throughMiddleware(req, res, (error) => (error ? next(error) : this.#serve(path, req, res, next)));
+  };
+
+  #serve(path: string, req: Marked, res: ServerResponse, next: () => void): void {
+    const exact = this.#endpoints.get(path);
+    const cut = path.lastIndexOf('/');
+    const endpoint = exact ?? this.#endpoints.get(path.slice(0, cut));
+    if (!endpoint) {
+      if (!this.isReady()) return send(res, flowRetryLater);
+      if (this.#servedByOthers(path)) return next();
+      return send(res, unknownPath);
+    }
+    if (req.method !== 'POST') return send(res, onlyPost);
+    if (req.readableDidRead) return send(res, rawBodyUnavailable);
+    endpoint(req, res, exact ? '' : path.slice(cut + 1));
+  }
+
+  /** The request's path below httpNodeRoot if it is in our name space. */
+  #ownPath(url: string): string | undefined {
+    if (!url.startsWith(this.#base)) return undefined;
+    const end = url.indexOf('?');
+    const path = url.slice(this.#base.length, end < 0 ? undefined : end);
+    if (!PREFIXES.some((prefix) => path.startsWith(prefix))) return undefined;
+    return path.endsWith('/') ? path.slice(0, -1) : path;
+  }
+
+  #servedByOthers(path: string): boolean {
+    const stack = appStack(this.RED.httpNode as unknown as ExpressApp) ?? [];
+    return stack.some((layer) => layer.route && layer.regexp?.test(path));
+  }
+
+  #throughMiddleware(req: HttpRequest, res: ServerResponse, next: (error?: unknown) => void): void {
+    const { httpNodeMiddleware, httpNodeCors } = this.RED.settings;
+    const steps: HttpHandler[] = [];
+    if (httpNodeCors) steps.push(corsHandler(httpNodeCors));
+    for (const step of [httpNodeMiddleware].flat())
+      if (typeof step === 'function') steps.push(step as HttpHandler);
+    const run = (index: number) => (error?: unknown) => {
+      const step = steps[index];
+      if (error || !step) return next(error);
+      step(req, res, run(index + 1));
+    };
+    run(0)();
+  }
+}
+
+function corsHandler(options: unknown): HttpHandler {
+  // Loaded only where settings.js asks for it: idle installations shouldn't pay for it.
+  const cors = require('cors') as (options: unknown) => HttpHandler;
+  return cors(options);
+}

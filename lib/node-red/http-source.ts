@@ -1,0 +1,251 @@
+/**
+ * What `signed-webhook` and `ingest-api` share: a path on the HTTP door, the entry behind it, the inbox, membership in
+ * the registry, status and close. Each node adds how its requests are verified.
+ */
+import { makeEndpoint, type Door, type DoorCounters } from '../api/receive';
+import type { HttpSourceConfig } from '../config/http-source';
+import type { Hold, Source } from '../delivery/contract';
+import { FLOW_RETRY_SECS, refuse } from '../delivery/admission';
+import { Entry, NO_RECORDS, type IncomingRecord, type Outcome, type TrackedRecord } from '../delivery/entry';
+import { ConfigError } from '../errors/errors';
+import type { Inbox, KnownVerdict } from '../inbox/contract';
+import { InboxRunner } from '../inbox/inbox-runner';
+import { decodeBody } from '../webhook/body-codec';
+import type { Endpoint } from './http-front';
+import { errorLabel } from './input';
+import { runtimeOf, type SluiceRuntime } from './runtime';
+import { statusLine, type StatusLine } from './status';
+import type { NodeRED, RuntimeNode } from './types';
+
+const HOUR_MS = 3_600_000;
+const BODY_TIMEOUT_MS = 30_000;
+const STATUS_INTERVAL_MS = 2000;
+/** A record may take this many times as long as its sender waits; a repeat within that time joins it. */
+const LATE_VERDICT_FACTOR = 4;
+
+export interface HttpSourceParts {
+  /** Below httpNodeRoot, such as `/api/hooks/orders`. */
+  readonly path: string;
+  /** Name in counters, refusals and `msg.topic`. */
+  readonly name: string;
+  readonly config: HttpSourceConfig;
+  readonly door: Omit<Door, 'decode'>;
+  /** Further fields of its entry in the status document. */
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Starts an HTTP source. With a configuration that can't work, or a path that another node serves, it shows why in red
+ * and serves nothing.
+ */
+export function startHttpSource(RED: NodeRED, node: RuntimeNode, describe: () => HttpSourceParts): void {
+  const line = statusLine(node);
+  try {
+    const source = new HttpSource(runtimeOf(RED), node, describe(), line, (key, values) =>
+      RED._(key, values),
+    );
+    node.on('close', (_removed, done) => void source.close().finally(done));
+  } catch (error) {
+    line.show('down', errorLabel(error));
+    node.error(error);
+  }
+}
+
+class HttpSource implements Source {
+  readonly id: string;
+  readonly name: string;
+  readonly type: string;
+  readonly z: string;
+  readonly entry = true;
+
+  readonly #counters: DoorCounters = { unauthorized: 0, malformed: 0, tooLarge: 0, interrupted: 0 };
+  readonly #removals: (() => void)[] = [];
+  readonly #checking: NodeJS.Timeout;
+  #flow: Entry | undefined;
+  #runner: InboxRunner | undefined;
+  #inbox: Inbox | undefined;
+  #fault: unknown;
+  #isOpen = false;
+  readonly #opened: Promise<Entry>;
+
+  constructor(
+    private readonly runtime: SluiceRuntime,
+    private readonly node: RuntimeNode,
+    private readonly parts: HttpSourceParts,
+    private readonly line: StatusLine,
+    private readonly text: (key: string, values?: Record<string, unknown>) => string,
+  ) {
+    if (parts.config.listener !== '') {
+      throw new ConfigError(
+        'ERR_SLUICE_CONFIG_INVALID',
+        'listener must be empty: this version serves on Node-RED only',
+      );
+    }
+    ({ id: this.id, type: this.type, z: this.z } = node);
+    this.name = parts.name;
+    this.#opened = this.#open();
+    this.#opened.catch((error: unknown) => {
+      this.#fault = error;
+      this.node.error(error);
+    });
+    this.#removals.push(runtime.front.mount(parts.path, this.#endpoint()));
+    this.#removals.push(runtime.registry.addSource(this));
+    runtime.metrics.declareSource(this.name);
+    this.#checking = setInterval(() => this.#show(), STATUS_INTERVAL_MS);
+    this.#checking.unref();
+    this.#opened.then(
+      () => this.#show(),
+      () => this.#show(),
+    );
+  }
+
+  status(): Readonly<Record<string, unknown>> {
+    const { unauthorized, malformed, tooLarge, interrupted } = this.#counters;
+    const inbox = this.#inbox?.countsOf(this.#sourceKey);
+    return {
+      ...this.parts.fields,
+      path: this.runtime.front.urlOf(this.parts.path),
+      respond: this.parts.config.respond,
+      ...(this.#flow?.counters() ?? NO_RECORDS),
+      unauthorized,
+      malformed,
+      too_large: tooLarge,
+      interrupted,
+      ...(inbox && {
+        inbox_pending: inbox.pending,
+        inbox_not_handled: inbox.parked,
+        inbox_bytes: inbox.bytes,
+      }),
+    };
+  }
+
+  pause(): void {
+    this.#isOpen = false;
+    this.#runner?.pause();
+  }
+
+  resume(): void {
+    this.#isOpen = true;
+    this.#runner?.resume();
+    this.#show();
+  }
+
+  async close(): Promise<void> {
+    for (const remove of this.#removals.splice(0)) remove();
+    clearInterval(this.#checking);
+    this.line.close();
+    this.#runner?.pause();
+    if (this.#usesInbox) await this.runtime.inbox.release();
+  }
+
+  /** Rows and remembered verdicts belong to the address: it stays when a node is replaced or imported again. */
+  get #sourceKey(): string {
+    return this.parts.path;
+  }
+
+  get #usesInbox(): boolean {
+    const { respond, dedupeHours } = this.parts.config;
+    return respond === 'on_receipt' || dedupeHours > 0;
+  }
+
+  async #open(): Promise<Entry> {
+    const { config, name } = this.parts;
+    if (this.#usesInbox) this.#inbox = await this.runtime.inbox.use();
+    const inbox = this.#inbox;
+    const admit = (bytes: number) => this.runtime.registry.admit(this.id, bytes, 1);
+    const dedupeMs = config.dedupeHours * HOUR_MS;
+    if (inbox && config.respond === 'on_receipt') {
+      this.#runner = new InboxRunner(
+        { source: this.#sourceKey, window: config.maxInFlight, retries: config.inboxRetries, dedupeMs },
+        {
+          inbox,
+          admit,
+          deliver: this.#deliver,
+          random: Math.random,
+          report: (error) => this.node.warn(error.message),
+        },
+      );
+      if (this.#isOpen) this.#runner.resume();
+    }
+    this.#flow = new Entry(
+      {
+        source: name,
+        respond: config.respond,
+        acceptWhileFull: config.acceptWhileFull,
+        doneTimeoutMs: config.doneTimeoutSecs * 1000,
+        maxInFlight: config.maxInFlight,
+      },
+      {
+        admit,
+        deliver: (record, holds) => this.#deliver(record, 1, holds),
+        metrics: this.runtime.metrics,
+        receiver: this.#runner,
+        memory: inbox && dedupeMs > 0 ? this.#memory(inbox, dedupeMs) : undefined,
+      },
+    );
+    return this.#flow;
+  }
+
+  #endpoint(): Endpoint {
+    const { config, door, name } = this.parts;
+    // Records that come while the inbox opens wait for that; a redeploy shouldn't cost their sender a retry.
+    const take = (record: IncomingRecord) => this.#flow?.take(record) ?? this.#takeWhenOpen(record);
+    return makeEndpoint(
+      take,
+      { ...door, decode: (body, contentType) => decodeBody(config.codec, body, contentType) },
+      {
+        topic: name,
+        limits: {
+          maxBytes: config.maxBodyKb * 1024,
+          timeoutMs: BODY_TIMEOUT_MS,
+          budget: this.runtime.bodyBudget,
+        },
+        keepRaw: config.keepRaw,
+        now: Date.now,
+        report: (error) => this.node.error(error),
+      },
+      this.#counters,
+    );
+  }
+
+  #takeWhenOpen(record: IncomingRecord): Promise<Outcome> {
+    return this.#opened.then(
+      (entry) => entry.take(record),
+      () => ({ kind: 'refused', refusal: refuse('inbox', FLOW_RETRY_SECS) }),
+    );
+  }
+
+  #memory(inbox: Inbox, dedupeMs: number) {
+    const source = this.#sourceKey;
+    return {
+      recall: (key: string) => inbox.recall(source, key),
+      remember: (key: string, known: KnownVerdict) =>
+        inbox.remember({ source, key, ...known, expiresAt: Date.now() + dedupeMs }),
+    };
+  }
+
+  readonly #deliver = (record: TrackedRecord, attempt: number, holds: ReadonlyMap<string, Hold>) => {
+    const { key, receivedAt, message } = record;
+    const { config } = this.parts;
+    return this.runtime.lineage.send(this.node, message, {
+      stamp: { id: key, source: this.name, receivedAt, attempt, key },
+      origin: `${this.#sourceKey}:${key}`,
+      timeoutMs: config.doneTimeoutSecs * 1000 * LATE_VERDICT_FACTOR,
+      holds,
+      treatLegacyAsDone: config.treatLegacyAsDone,
+    });
+  };
+
+  #show(): void {
+    const show = (mood: Parameters<StatusLine['show']>[0], key: string, values?: Record<string, unknown>) =>
+      this.line.show(mood, this.text(`${this.type}.status.${key}`, values));
+    if (this.#fault !== undefined) return this.line.show('down', errorLabel(this.#fault));
+    if (!this.#flow) return show('waiting', 'opening');
+    const parked = this.#inbox?.countsOf(this.#sourceKey).parked ?? 0;
+    if (this.parts.config.respond === 'on_receipt' && parked > 0)
+      return show('down', 'notHandled', { count: parked });
+    const { accepted = 0 } = this.#flow.counters();
+    if (!this.#isOpen) return show('waiting', 'paused');
+    show('ok', 'accepted', { count: accepted });
+  }
+}

@@ -1,0 +1,43 @@
+import { join } from 'node:path';
+import { choice, flag, number, text, type Fields } from '../config/fields';
+import { readConfig } from '../config/read-config';
+import type { RuntimeSettings } from './types';
+
+/** `sluice: { … }` of settings.js; environment variables (`SLUICE_DATA_DIR`, …) override it. */
+export interface SluiceSettings {
+  /** Folder of queues, inbox and dead letters. */
+  readonly dataDir: string;
+  readonly subflowReach: 'conservative' | 'exact';
+  /** Serve the admin documents at the source documents' own paths too (`/api/status`, …). */
+  readonly documentPaths: boolean;
+  /** Bytes of request bodies that are being read and not yet authenticated, for all sources together. */
+  readonly bodyBudgetMb: number;
+  readonly inboxQuotaMb: number;
+  readonly metricAliases: boolean;
+}
+
+const fields: Fields<SluiceSettings> = {
+  dataDir: text(),
+  subflowReach: choice('conservative', ['conservative', 'exact']),
+  documentPaths: flag(false),
+  bodyBudgetMb: number(64, { min: 1 }),
+  inboxQuotaMb: number(500, { min: 1 }),
+  metricAliases: flag(true),
+};
+
+const environmentName = (name: string) =>
+  `SLUICE_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
+
+/** Throws ConfigError for a setting that cannot work. */
+export function readSettings(
+  settings: RuntimeSettings,
+  environment: NodeJS.ProcessEnv = process.env,
+): SluiceSettings {
+  const given: Record<string, unknown> = { ...settings.sluice };
+  for (const name of Object.keys(fields)) {
+    const value = environment[environmentName(name)];
+    if (value !== undefined) given[name] = value;
+  }
+  const config = readConfig(fields, given);
+  return { ...config, dataDir: config.dataDir || join(settings.userDir ?? process.cwd(), 'sluice') };
+}

@@ -1,0 +1,280 @@
+/**
+ * The delivery loop of a queue: leases records, hands them to `deliver` and settles each by its verdict.
+ *
+ * Invariants: at most `maxInFlight` records (and `MAX_BYTES_IN_FLIGHT` of them) are out at once; a record stays leased
+ * until its settlement is committed, so one that can't be settled is delivered again after a restart and never lost;
+ * with `fifo` no record overtakes one that waits for its next attempt, across restarts too.
+ */
+import { AsyncResource } from 'node:async_hooks';
+import type { Verdict } from '../delivery/verdict';
+import type { LeasedRecord, QueueStore, Settlement } from './contract';
+import { leave, takeOver, type Handover } from './drain-handover';
+import { DrainLanes } from './drain-lanes';
+import { DrainPace } from './drain-pace';
+import type { DrainOptions, DrainState, DrainTimers, Readiness } from './drain-options';
+import { settlementFor } from './drain-settlement';
+
+const MAX_BYTES_IN_FLIGHT = 32 * 1024 * 1024;
+/** How often a sink that was full, or an output that had no destination, is asked again when nobody tells of a change. */
+const RECHECK_MS = 250;
+/** Longest timer; a record due later is looked at again then. */
+const MAX_TIMER_MS = 60_000;
+const MIN_TIMER_MS = 10;
+const SETTLE_RETRY_MS = 1000;
+/** Records sent in one turn of the event loop: the sinks then have seen them before room for more is asked. */
+const SENT_PER_TURN = 16;
+
+const REAL_TIMERS: DrainTimers = {
+  set: (callback, ms) => setTimeout(callback, ms).unref(),
+  clear: (timer) => clearTimeout(timer as NodeJS.Timeout),
+};
+
+export class Drain {
+  readonly #options: DrainOptions;
+  readonly #store: QueueStore;
+  readonly #maxInFlight: number;
+  readonly #pace: DrainPace;
+  readonly #lanes: DrainLanes | undefined;
+  readonly #now: () => number;
+  readonly #random: () => number;
+  readonly #timers: DrainTimers;
+  readonly #removeListener: () => void;
+  readonly #deliveries = new Set<Promise<void>>();
+  readonly #settling = new Set<Promise<boolean>>();
+  /** Leased, but the sink became full or a deploy began before they could go out. */
+  readonly #ready: LeasedRecord[] = [];
+  #left: Handover | undefined;
+  /** In the context of the constructor: a change of the store may come from a message that a lineage follows. */
+  readonly #runApart = AsyncResource.bind(() => this.#run());
+  #round: Promise<void> = Promise.resolve();
+  #bytesInFlight = 0;
+  #running = false;
+  #wakeAgain = false;
+  #paused = true;
+  #closed = false;
+  #waiting: Exclude<Readiness, 'ready'> | undefined;
+  #timer: unknown;
+
+  /** Starts paused; `resume` when the flows run. */
+  constructor(options: DrainOptions) {
+    this.#options = options;
+    this.#store = options.store;
+    this.#maxInFlight = options.policy.ordering === 'fifo' ? 1 : options.policy.maxInFlight;
+    this.#pace = new DrainPace(this.#maxInFlight, options.policy.retryInitialMs);
+    this.#lanes = this.#takeOver();
+    this.#now = options.now ?? Date.now;
+    this.#random = options.random ?? Math.random;
+    this.#timers = options.timers ?? REAL_TIMERS;
+    this.#removeListener = this.#store.onChange(() => this.wake());
+  }
+
+  /** Lanes for `ordering: key`, and what an earlier drain over the same store leased and didn't send. */
+  #takeOver(): DrainLanes | undefined {
+    const before = takeOver(this.#store);
+    const { keyOf, keyName = '' } = this.#options;
+    if (this.#options.policy.ordering !== 'key' || !keyOf) {
+      this.#ready.push(...(before?.ready.splice(0) ?? []), ...(before?.lanes?.takeWaiting() ?? []));
+      return undefined;
+    }
+    if (before?.lanes?.keyName === keyName) {
+      this.#ready.push(...before.ready.splice(0));
+      return before.lanes;
+    }
+    const lanes = new DrainLanes(keyName, keyOf, this.#maxInFlight, this.#store.counts().parked);
+    const leased = [...(before?.ready.splice(0) ?? []), ...(before?.lanes?.takeWaiting() ?? [])];
+    for (const lease of leased.sort((a, b) => a.seq - b.seq)) {
+      if (lanes.admit(lease, false)) this.#ready.push(lease);
+    }
+    return lanes;
+  }
+
+  /** Records handed to `deliver` and not settled yet. */
+  get inFlight(): number {
+    return this.#deliveries.size;
+  }
+
+  get state(): DrainState {
+    if (this.#closed) return 'closed';
+    if (this.#paused) return 'paused';
+    if (this.#waiting !== undefined) return this.#waiting;
+    if (this.inFlight > 0) return 'delivering';
+    return this.#store.counts().parked > 0 ? 'retrying' : 'idle';
+  }
+
+  /** Stops handing out records; those in flight go on to their verdict. */
+  pause(): void {
+    this.#paused = true;
+  }
+
+  resume(): void {
+    this.#paused = false;
+    this.#pace.reset();
+    this.wake();
+  }
+
+  /** Looks for work: something changed that may let a record go out. */
+  wake(): void {
+    if (this.#running) {
+      this.#wakeAgain = true;
+      return;
+    }
+    this.#running = true;
+    this.#round = this.#runApart();
+  }
+
+  /**
+   * Stops for good. Resolves when the settlements under way are committed, at most after `timeoutMs`. Deliveries still
+   * without a verdict go on; `settled` tells when they have ended. What was leased and not sent is left to the next
+   * drain over the same store, or to the store's own close.
+   */
+  async close(timeoutMs: number): Promise<void> {
+    this.#closed = true;
+    this.#removeListener();
+    this.#timers.clear(this.#timer);
+    this.#left = leave(this.#store, this.#ready, this.#lanes);
+    let timer: unknown;
+    const bound = new Promise<void>((resolve) => {
+      timer = this.#timers.set(resolve, timeoutMs);
+    });
+    await Promise.race([Promise.allSettled(this.#settling), bound]);
+    this.#timers.clear(timer);
+  }
+
+  /** Resolves when every delivery in flight has been settled, and nothing more is being leased. */
+  async settled(): Promise<void> {
+    await this.#round;
+    while (this.#deliveries.size > 0) await Promise.allSettled(this.#deliveries);
+  }
+
+  async #run(): Promise<void> {
+    try {
+      do {
+        this.#wakeAgain = false;
+        await this.#fill();
+      } while (this.#wakeAgain);
+    } catch (cause) {
+      this.#options.onError?.(asError(cause));
+      this.#wakeIn(SETTLE_RETRY_MS);
+    } finally {
+      this.#running = false;
+    }
+  }
+
+  /** Sends out what may go now, and sets the timer for what may go later. */
+  async #fill(): Promise<void> {
+    let sent = 0;
+    while (!this.#closed && !this.#paused) {
+      const now = this.#now();
+      if (now < this.#pace.holdOffUntil) return this.#wakeIn(this.#pace.holdOffUntil - now);
+      const room = this.#maxInFlight - this.inFlight;
+      if (room <= 0 || this.#bytesInFlight >= MAX_BYTES_IN_FLIGHT) return;
+      if (this.#ready.length === 0) {
+        this.#waiting = this.#obstacle(0);
+        if (this.#waiting !== undefined) return this.#wakeIn(RECHECK_MS);
+        if (!(await this.#lease(room, now))) return;
+        continue;
+      }
+      const [next] = this.#ready;
+      if (next === undefined) return;
+      this.#waiting = this.#obstacle(next.record.byteLength);
+      if (this.#waiting !== undefined) return this.#wakeIn(RECHECK_MS);
+      this.#ready.shift();
+      this.#send(next);
+      sent += 1;
+      if (sent % SENT_PER_TURN === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    // Closed while a lease was on its way, and the next drain has taken over already.
+    if (this.#closed && this.#left?.taken) for (const lease of this.#ready.splice(0)) this.#giveBack(lease);
+  }
+
+  /** Leases what the order allows. False when there is nothing to do now; the timer is set for what comes later. */
+  async #lease(room: number, now: number): Promise<boolean> {
+    const lanes = this.#lanes;
+    const dueAt = this.#store.nextDueAt();
+    if (lanes) this.#ready.push(...lanes.released(dueAt, now));
+    const onlyParked =
+      lanes?.onlyParked(this.#store.counts().parked) ??
+      (this.#options.policy.ordering === 'fifo' && dueAt !== undefined);
+    if (!onlyParked || (dueAt !== undefined && dueAt <= now)) {
+      const maxBytes = MAX_BYTES_IN_FLIGHT - this.#bytesInFlight - (lanes?.waitingBytes ?? 0);
+      const leased = await this.#store.lease(onlyParked ? 1 : room, Math.max(1, maxBytes));
+      for (const lease of leased) if (lanes?.admit(lease, onlyParked) ?? true) this.#ready.push(lease);
+      if (leased.length > 0) return true;
+    }
+    if (this.#ready.length > 0) return true;
+    const wakeAt = Math.min(dueAt ?? Infinity, lanes?.nextCheckAt() ?? Infinity);
+    if (wakeAt < Infinity) this.#wakeIn(Math.max(MIN_TIMER_MS, wakeAt - now));
+    return false;
+  }
+
+  #obstacle(bytes: number): Exclude<Readiness, 'ready'> | undefined {
+    const readiness = this.#options.readiness(bytes);
+    return readiness === 'ready' ? undefined : readiness;
+  }
+
+  #send(lease: LeasedRecord): void {
+    this.#bytesInFlight += lease.record.byteLength;
+    const delivery = this.#deliverAndSettle(lease)
+      .catch((cause: unknown) => this.#options.onError?.(asError(cause)))
+      .finally(() => {
+        this.#deliveries.delete(delivery);
+        this.#bytesInFlight -= lease.record.byteLength;
+        if (!this.#closed) this.wake();
+      });
+    this.#deliveries.add(delivery);
+  }
+
+  async #deliverAndSettle(lease: LeasedRecord): Promise<void> {
+    let verdict: Verdict;
+    try {
+      verdict = await this.#options.deliver(lease);
+    } catch (cause) {
+      verdict = { kind: 'failed', failure: 'transient', error: asError(cause) };
+    }
+    const now = this.#now();
+    this.#pace.note(verdict, now);
+    const settlement = settlementFor(verdict, lease, this.#options.policy, now, this.#random);
+    if (!(await this.#track(this.#settle(settlement)))) return;
+    const next = this.#lanes?.ended(settlement);
+    if (next) this.#ready.push(next);
+    this.#options.onSettled?.(lease, settlement, verdict);
+  }
+
+  /** Tries until the store has it, or is closed: then false, and the record is delivered again after the next start. */
+  async #settle(settlement: Settlement): Promise<boolean> {
+    for (;;) {
+      try {
+        await this.#store.settle(settlement);
+        return true;
+      } catch (cause) {
+        this.#options.onError?.(asError(cause));
+        if (this.#closed) return false;
+        await new Promise<void>((resolve) => {
+          this.#timers.set(resolve, SETTLE_RETRY_MS);
+        });
+      }
+    }
+  }
+
+  #giveBack({ seq }: LeasedRecord): void {
+    void this.#track(
+      this.#settle({ seq, outcome: 'retry', dueAt: this.#now(), spend: false, unknown: false }),
+    );
+  }
+
+  async #track(settling: Promise<boolean>): Promise<boolean> {
+    this.#settling.add(settling);
+    const committed = await settling;
+    this.#settling.delete(settling);
+    return committed;
+  }
+
+  #wakeIn(ms: number): void {
+    this.#timers.clear(this.#timer);
+    this.#timer = this.#timers.set(() => this.wake(), Math.min(Math.max(1, ms), MAX_TIMER_MS));
+  }
+}
+
+function asError(cause: unknown): Error {
+  return cause instanceof Error ? cause : new Error(String(cause));
+}

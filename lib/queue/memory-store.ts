@@ -1,0 +1,186 @@
+import { StoreError } from '../errors/errors';
+import type {
+  AppendOptions,
+  AppendResult,
+  LeasedRecord,
+  QueueCounts,
+  QueueStore,
+  Settlement,
+} from './contract';
+import { DueOrder } from './due-order';
+
+/** Keys are remembered for this many records after their own, then forgotten: memory must have a bound. */
+const REMEMBERED_KEYS = 10_000;
+
+interface Entry {
+  readonly seq: number;
+  readonly record: Uint8Array;
+  readonly storedAt: number;
+  attempts: number;
+  unknowns: number;
+}
+
+/**
+ * A queue store without a file: what a push queue uses when it isn't enabled. Records end with the process; dead ones
+ * are counted only. Everything is committed at once, in the order of the calls.
+ */
+export class MemoryStore implements QueueStore {
+  /** Every record not yet delivered or dead, oldest first; each is in one of the three maps below as well. */
+  readonly #live = new Map<number, Entry>();
+  readonly #queued = new Map<number, Entry>();
+  readonly #leased = new Map<number, Entry>();
+  readonly #parked = new Map<number, Entry>();
+  readonly #due = new DueOrder();
+  readonly #seqOfKey = new Map<string, number>();
+  readonly #listeners = new Set<() => void>();
+  #nextSeq = 1;
+  #bytes = 0;
+  #dead = 0;
+  #evicted = 0;
+  #evictedBytes = 0;
+  #closed = false;
+
+  /** `maxDead`: dead records that are counted; there is nothing of them to keep. */
+  constructor(
+    readonly now: () => number = Date.now,
+    readonly maxDead = 50_000,
+  ) {}
+
+  append(record: Uint8Array, options: AppendOptions = {}): Promise<AppendResult> {
+    if (this.#closed) return Promise.reject(closedError());
+    const known = options.key === undefined ? undefined : this.#seqOfKey.get(options.key);
+    if (known !== undefined) return Promise.resolve({ seq: known, duplicate: true });
+
+    if (options.replaces !== undefined) this.#take(this.#leased, options.replaces);
+    const seq = this.#nextSeq++;
+    this.#bytes += record.byteLength;
+    if (options.evictDownTo !== undefined) this.#evictDownTo(options.evictDownTo);
+    // A copy: the caller may send a view of a buffer that it uses again.
+    const entry = { seq, record: record.slice(), storedAt: this.now(), attempts: 0, unknowns: 0 };
+    this.#live.set(seq, entry);
+    this.#queued.set(seq, entry);
+    if (options.key !== undefined) this.#remember(options.key, seq);
+    this.#changed();
+    return Promise.resolve({ seq, duplicate: false });
+  }
+
+  lease(maxRecords: number, maxBytes: number): Promise<LeasedRecord[]> {
+    if (this.#closed) return Promise.reject(closedError());
+    const leased: LeasedRecord[] = [];
+    let bytes = 0;
+    for (;;) {
+      if (leased.length >= maxRecords) break;
+      const next = this.#nextLeasable();
+      if (next === undefined) break;
+      bytes += next.record.byteLength;
+      // The first one always goes, or a record larger than maxBytes would never be delivered.
+      if (bytes > maxBytes && leased.length > 0) break;
+      this.#due.remove(next.seq);
+      this.#parked.delete(next.seq);
+      this.#queued.delete(next.seq);
+      this.#leased.set(next.seq, next);
+      leased.push({ ...next });
+    }
+    return Promise.resolve(leased);
+  }
+
+  settle(settlement: Settlement): Promise<void> {
+    if (this.#closed) return Promise.reject(closedError());
+    const entry = this.#leased.get(settlement.seq);
+    if (entry === undefined) return Promise.resolve();
+    if (settlement.outcome === 'retry') {
+      if (settlement.spend) entry.attempts += 1;
+      if (settlement.unknown) entry.unknowns += 1;
+      else if (settlement.spend) entry.unknowns = 0;
+      this.#leased.delete(entry.seq);
+      this.#parked.set(entry.seq, entry);
+      this.#due.put(entry.seq, settlement.dueAt);
+    } else {
+      this.#take(this.#leased, entry.seq);
+      if (settlement.outcome === 'dead') this.#dead = Math.min(this.#dead + 1, this.maxDead);
+    }
+    this.#changed();
+    return Promise.resolve();
+  }
+
+  counts(): QueueCounts {
+    return {
+      records: this.#live.size,
+      bytes: this.#bytes,
+      parked: this.#parked.size,
+      dead: this.#dead,
+      evictedTotal: this.#evicted,
+      evictedBytesTotal: this.#evictedBytes,
+      oldestStoredAt: first(this.#live)?.storedAt,
+    };
+  }
+
+  nextDueAt(): number | undefined {
+    return this.#due.first()?.dueAt;
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Memory has no faults to tell. */
+  onHealth(): () => void {
+    return () => undefined;
+  }
+
+  close(): Promise<void> {
+    this.#closed = true;
+    this.#listeners.clear();
+    return Promise.resolve();
+  }
+
+  #nextLeasable(): Entry | undefined {
+    const due = this.#due.first();
+    if (due !== undefined && due.dueAt <= this.now()) return this.#parked.get(due.id);
+    return first(this.#queued);
+  }
+
+  /** Parked records go first, then the oldest queued ones, those out for delivery last: their settlement is ignored. */
+  #evictDownTo(limit: number): void {
+    for (const from of [this.#parked, this.#queued, this.#leased]) {
+      for (const { seq, record } of from.values()) {
+        if (this.#bytes <= limit) return;
+        this.#take(from, seq);
+        this.#due.remove(seq);
+        this.#evicted += 1;
+        this.#evictedBytes += record.byteLength;
+      }
+    }
+  }
+
+  #take(from: Map<number, Entry>, seq: number): void {
+    const entry = from.get(seq);
+    if (entry === undefined) return;
+    from.delete(seq);
+    this.#live.delete(seq);
+    this.#bytes -= entry.record.byteLength;
+  }
+
+  #remember(key: string, seq: number): void {
+    this.#seqOfKey.set(key, seq);
+    if (this.#seqOfKey.size <= REMEMBERED_KEYS) return;
+    for (const oldest of this.#seqOfKey.keys()) {
+      this.#seqOfKey.delete(oldest);
+      return;
+    }
+  }
+
+  #changed(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+function first(entries: Map<number, Entry>): Entry | undefined {
+  for (const entry of entries.values()) return entry;
+  return undefined;
+}
+
+function closedError(): StoreError {
+  return new StoreError('ERR_SLUICE_QUEUE_CLOSED', 'The queue is closed; the record was not stored');
+}

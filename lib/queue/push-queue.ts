@@ -1,0 +1,278 @@
+/**
+ * A queue store with a bound, a policy and counters: the sink half of a push queue.
+ *
+ * Invariant: `quota.used` = bytes the store has committed + bytes on their way to it. Room for a record is taken in the
+ * same turn in which it is offered, before the store sees it, so a burst can't overshoot (O13); what the store frees is
+ * given back when it says so. A producer hears of success only after the commit.
+ */
+import { Alarm } from '../alert/alarm';
+import type { Notice } from '../alert/levels';
+import type { FullPolicy, Hold, Sink, SinkStatus } from '../delivery/contract';
+import { DeliveryError } from '../errors/errors';
+import type { QueueReading } from '../metrics/queue-gauges';
+import { Quota } from '../quota/quota';
+import { AppendWindow } from './append-window';
+import type { AppendResult, QueueStore } from './contract';
+import { DrainRate } from './drain-rate';
+
+export interface PushQueueOptions {
+  /** The node's id, its name (else `push`), type and tab or subflow instance. */
+  readonly id: string;
+  readonly name: string;
+  readonly type: string;
+  readonly z: string;
+  readonly policy: FullPolicy;
+  /** Bound of the stored bytes; 0 = none, only with `evict_oldest`. */
+  readonly quotaBytes: number;
+  readonly now?: () => number;
+  readonly random?: () => number;
+  /** Records that were deleted for room. */
+  readonly onEvicted?: (records: number) => void;
+  /** An append that failed; its producer got the same error. */
+  readonly onWriteError?: (error: Error) => void;
+  /** The file or its worker failed, or (`undefined`) works again. */
+  readonly onHealth?: (fault: Error | undefined) => void;
+}
+
+export interface Offer {
+  /** Idempotency key, at most 64 ASCII characters. */
+  readonly key?: string | undefined;
+  /**
+   * Seq of the record of this queue that this one comes from: a flow sent it back. It is exempt from the quota, or a
+   * full queue would hold itself up. Its predecessor stays until its own verdict, for another branch of the flow may
+   * still fail; should it be delivered again, the key makes the second copy a duplicate.
+   */
+  readonly replaces?: number | undefined;
+}
+
+export class PushQueue implements Sink {
+  readonly id: string;
+  readonly name: string;
+  readonly type: string;
+  readonly z: string;
+  readonly policy: FullPolicy;
+  readonly quotaBytes: number;
+  readonly #options: PushQueueOptions;
+  readonly #quota: Quota;
+  readonly #now: () => number;
+  readonly #rate: DrainRate;
+  readonly #alarm: Alarm;
+  #store: QueueStore | undefined;
+  #detach: () => void = () => undefined;
+  #fault: Error | undefined = new DeliveryError(
+    'ERR_SLUICE_QUEUE_OPENING',
+    'The queue is being opened; send the record again',
+    { failure: 'transient' },
+  );
+  #failed = false;
+  readonly #window = new AppendWindow();
+  #evictedSeen = 0;
+  /** Since this node started; the store's own total goes back to its first record. */
+  #evictedHere = 0;
+  #blocked = 0;
+  #stored = 0;
+  #delivered = 0;
+  #writeErrors = 0;
+  #wanted = 0;
+
+  constructor(options: PushQueueOptions) {
+    this.#options = options;
+    ({
+      id: this.id,
+      name: this.name,
+      type: this.type,
+      z: this.z,
+      policy: this.policy,
+      quotaBytes: this.quotaBytes,
+    } = options);
+    this.#now = options.now ?? Date.now;
+    this.#quota = new Quota(options.quotaBytes > 0 ? options.quotaBytes : Number.POSITIVE_INFINITY);
+    this.#rate = new DrainRate(this.#now, options.random ?? Math.random);
+    this.#alarm = new Alarm(() => ({
+      used: this.#quota.used,
+      limit: this.quotaBytes,
+      refusedOrEvicted: this.#blocked + this.#evictedHere,
+    }));
+  }
+
+  /** Why records are refused now whatever their size: not opened yet, or a failed file or worker. */
+  get fault(): Error | undefined {
+    return this.#fault;
+  }
+
+  /** Starts to use a store; what it holds counts against the quota. */
+  attach(store: QueueStore): void {
+    this.#store = store;
+    this.#fault = undefined;
+    this.#evictedSeen = store.counts().evictedTotal;
+    const removals = [
+      store.onChange(() => this.#sync()),
+      store.onHealth((fault) => {
+        this.#fault = fault;
+        this.#options.onHealth?.(fault);
+      }),
+    ];
+    this.#detach = () => removals.forEach((remove) => remove());
+    this.#sync();
+  }
+
+  /** Refuses every record with this error from now on: the store couldn't be opened, or the node is closing. */
+  fail(fault: Error): void {
+    this.#failed = true;
+    this.#fault = fault;
+  }
+
+  /** Resolves when every record offered so far is committed or refused; then the store may be closed or handed on. */
+  async detach(): Promise<void> {
+    await this.#window.empty();
+    this.#detach();
+  }
+
+  /**
+   * Takes custody of a record. Resolves after its commit. Rejects with a transient DeliveryError
+   * `ERR_SLUICE_QUEUE_FULL` or `ERR_SLUICE_QUEUE_WRITER_FULL` when there is no room, or with the store's own error:
+   * then nothing is stored and the caller still owns the record.
+   */
+  async offer(record: Uint8Array, { key, replaces }: Offer = {}): Promise<AppendResult> {
+    const store = this.#store;
+    if (this.#fault !== undefined || store === undefined)
+      throw this.#fault ?? refused('ERR_SLUICE_QUEUE_OPENING');
+    const bytes = record.byteLength;
+    if (!this.#window.canTake(bytes, 1)) throw this.#refuse('ERR_SLUICE_QUEUE_WRITER_FULL', bytes);
+    if (this.policy === 'block' && replaces === undefined) {
+      if (!this.#quota.reserve(bytes)) throw this.#refuse('ERR_SLUICE_QUEUE_FULL', bytes);
+    } else {
+      this.#quota.take(bytes);
+    }
+    const evicts = this.policy === 'evict_oldest' && this.quotaBytes > 0 && replaces === undefined;
+    const append = store.append(record, {
+      ...(key === undefined ? {} : { key }),
+      ...(evicts ? { evictDownTo: this.quotaBytes } : {}),
+    });
+    try {
+      const result = await this.#window.follow(bytes, append);
+      if (!result.duplicate) this.#stored += 1;
+      return result;
+    } catch (cause) {
+      const error = cause instanceof Error ? cause : new Error(String(cause));
+      this.#writeErrors += 1;
+      this.#options.onWriteError?.(error);
+      throw error;
+    } finally {
+      this.#sync();
+    }
+  }
+
+  canTake(bytes: number, records: number): boolean {
+    if (this.#fault !== undefined || !this.#window.canTake(bytes, records)) return false;
+    return this.policy === 'evict_oldest' || this.#quota.canTake(bytes);
+  }
+
+  hold(bytes: number, _records: number): Hold {
+    return this.#quota.hold(bytes);
+  }
+
+  retryAfterSecs(): number {
+    const over = this.#quota.used + this.#quota.held + this.#wanted - this.quotaBytes;
+    return this.#rate.secsUntilFreed(over);
+  }
+
+  countBlocked(records: number): void {
+    this.#blocked += records;
+  }
+
+  /** Counts a record that left by delivery; its size tells how fast the queue empties. */
+  countDelivered(bytes: number): void {
+    this.#delivered += 1;
+    this.#rate.add(bytes);
+  }
+
+  /** The periodic check of the alert machine; `nowMs` is monotonic. */
+  check(nowMs: number): Notice | undefined {
+    return this.#alarm.check(nowMs);
+  }
+
+  /** For the queue gauges of the metrics. */
+  reading(): QueueReading {
+    const counts = this.#store?.counts();
+    return {
+      bytes: this.#quota.used,
+      maxBytes: this.quotaBytes,
+      records: counts?.records ?? 0,
+      level: this.#alarm.level,
+      oldestStoredAt: counts?.oldestStoredAt,
+    };
+  }
+
+  status(): SinkStatus {
+    const counts = this.#store?.counts();
+    const { level } = this.#alarm;
+    const used = this.#quota.used;
+    const evicted = counts?.evictedTotal ?? 0;
+    return {
+      state:
+        this.#fault === undefined
+          ? 'open'
+          : this.#store === undefined && !this.#failed
+            ? 'opening'
+            : 'failed',
+      level,
+      dropped: evicted,
+      blocked: this.#blocked,
+      delivered: this.#stored,
+      on_full: this.policy,
+      quota_bytes: this.quotaBytes,
+      fill_pct: this.quotaBytes > 0 ? Math.floor((used * 1000) / this.quotaBytes) / 10 : 0,
+      blocking: this.policy === 'block' && level === 'full',
+      blocked_total: this.#blocked,
+      evicted_total: evicted,
+      bytes: used,
+      records: counts?.records ?? 0,
+      parked: counts?.parked ?? 0,
+      dead: counts?.dead ?? 0,
+      oldest_age_secs: ageSecs(counts?.oldestStoredAt, this.#now()),
+      forwarded_total: this.#delivered,
+      write_errors_total: this.#writeErrors,
+      fault: this.#fault === undefined ? null : 'code' in this.#fault ? this.#fault.code : this.#fault.message,
+    };
+  }
+
+  #refuse(code: 'ERR_SLUICE_QUEUE_FULL' | 'ERR_SLUICE_QUEUE_WRITER_FULL', bytes: number): DeliveryError {
+    this.#wanted = bytes;
+    this.countBlocked(1);
+    return refused(code, this.retryAfterSecs() * 1000);
+  }
+
+  #sync(): void {
+    const counts = this.#store?.counts();
+    if (counts === undefined) return;
+    const used = counts.bytes + this.#window.bytes;
+    if (used > this.#quota.used) this.#quota.take(used - this.#quota.used);
+    else this.#quota.free(this.#quota.used - used);
+    const evicted = counts.evictedTotal - this.#evictedSeen;
+    if (evicted <= 0) return;
+    this.#evictedSeen = counts.evictedTotal;
+    this.#evictedHere += evicted;
+    this.#options.onEvicted?.(evicted);
+  }
+}
+
+function refused(
+  code: 'ERR_SLUICE_QUEUE_FULL' | 'ERR_SLUICE_QUEUE_WRITER_FULL' | 'ERR_SLUICE_QUEUE_OPENING',
+  retryAfterMs?: number,
+): DeliveryError {
+  const messages = {
+    ERR_SLUICE_QUEUE_FULL: 'The queue is at its quota; nothing was stored, send the record again later',
+    ERR_SLUICE_QUEUE_WRITER_FULL:
+      'Too many records wait for the disk; nothing was stored, send it again later',
+    ERR_SLUICE_QUEUE_OPENING: 'The queue is being opened; send the record again',
+  };
+  return new DeliveryError(code, messages[code], {
+    failure: 'transient',
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  });
+}
+
+function ageSecs(storedAt: number | undefined, now: number): number {
+  return storedAt === undefined ? 0 : Math.max(0, Math.floor((now - storedAt) / 1000));
+}

@@ -1,0 +1,78 @@
+/** From a request's raw body to the payload a flow sees. Pure. */
+import { TextDecoder } from 'node:util';
+import { InputError } from '../errors/errors';
+import { jsonDepthExceeds } from './json-depth';
+
+export const BODY_CODECS = ['json', 'form', 'text', 'buffer'] as const;
+export type BodyCodec = (typeof BODY_CODECS)[number];
+
+/** Deep enough for any document, far from where cloning a message would overflow the stack. */
+const MAX_JSON_DEPTH = 512;
+const CHARSET = /;\s*charset\s*=\s*"?([^\s;"]+)"?/i;
+
+function textOf(body: Uint8Array, contentType: string | undefined): string {
+  const charset = contentType === undefined ? undefined : CHARSET.exec(contentType)?.[1];
+  let decoder: TextDecoder;
+  try {
+    decoder = new TextDecoder(charset ?? 'utf-8', { fatal: true });
+  } catch (cause) {
+    throw new InputError('ERR_SLUICE_BODY_CHARSET', 'The body is in a charset that is not known here.', {
+      cause,
+    });
+  }
+  try {
+    return decoder.decode(body);
+  } catch (cause) {
+    throw new InputError('ERR_SLUICE_BODY_NOT_TEXT', `The body is not valid ${decoder.encoding}.`, { cause });
+  }
+}
+
+/** Where JSON.parse stopped; its own message is dropped, because it quotes the payload. */
+function placeOf(error: unknown): string {
+  const at = error instanceof Error ? /at position (\d+)/.exec(error.message)?.[1] : undefined;
+  return at === undefined ? '' : ` It stops being JSON at character ${at}.`;
+}
+
+function parseJson(body: Uint8Array, contentType: string | undefined): unknown {
+  const text = textOf(body, contentType);
+  if (jsonDepthExceeds(text, MAX_JSON_DEPTH)) {
+    throw new InputError(
+      'ERR_SLUICE_BODY_NOT_JSON',
+      `The body's nesting depth is over ${MAX_JSON_DEPTH} levels.`,
+    );
+  }
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new InputError(
+      'ERR_SLUICE_BODY_NOT_JSON',
+      text.trim() === '' ? 'The body is empty; JSON was expected.' : `The body is not JSON.${placeOf(error)}`,
+    );
+  }
+}
+
+/** Fields by name, a repeated one as a list. Own properties only, so a field `__proto__` is a field like any other. */
+function parseForm(text: string): Record<string, string | string[]> {
+  const fields = new Map<string, string | string[]>();
+  for (const [name, value] of new URLSearchParams(text)) {
+    const earlier = fields.get(name);
+    if (earlier === undefined) fields.set(name, value);
+    else if (typeof earlier === 'string') fields.set(name, [earlier, value]);
+    else earlier.push(value);
+  }
+  return Object.fromEntries(fields);
+}
+
+/** Throws InputError (`ERR_SLUICE_BODY_…`): the sender will never get this body through. */
+export function decodeBody(codec: BodyCodec, body: Uint8Array, contentType?: string): unknown {
+  switch (codec) {
+    case 'json':
+      return parseJson(body, contentType);
+    case 'form':
+      return parseForm(textOf(body, contentType));
+    case 'text':
+      return textOf(body, contentType);
+    case 'buffer':
+      return Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  }
+}

@@ -1,0 +1,31 @@
+import { readConfig } from '#lib/config/read-config';
+import { bearerCheck } from '#lib/api/bearer';
+import { startHttpSource, type HttpSourceParts } from '#lib/node-red/http-source';
+import type { NodeRED, RuntimeNode } from '#lib/node-red/types';
+import { credentials, fields, problemsOf, type IngestApiConfig } from './ingest-api.config';
+
+/** Throws ConfigError for properties or a token that can't work. */
+function describe(config: IngestApiConfig, node: RuntimeNode): HttpSourceParts {
+  const check = bearerCheck(node.credentials?.['token']);
+  return {
+    path: `/api/ingest/${config.source}`,
+    name: config.name || config.source,
+    config,
+    fields: { source: config.source },
+    door: {
+      greet: (req) => check(req.headers.authorization),
+      identify(req, _body, id) {
+        const key = req.headers['idempotency-key'];
+        return typeof key === 'string' && key !== '' ? key : id;
+      },
+    },
+  };
+}
+
+export = function register(RED: NodeRED): void {
+  function IngestApiNode(this: RuntimeNode, saved: object): void {
+    RED.nodes.createNode(this, saved);
+    startHttpSource(RED, this, () => describe(readConfig(fields, saved, problemsOf), this));
+  }
+  RED.nodes.registerType('ingest-api', IngestApiNode, { credentials });
+};

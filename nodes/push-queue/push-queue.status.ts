@@ -1,0 +1,29 @@
+import type { SinkStatus } from '#lib/delivery/contract';
+import { errorLabel } from '#lib/node-red/input';
+import type { Mood } from '#lib/node-red/status';
+import type { DrainState } from '#lib/queue/drain-options';
+
+/** A key under `push-queue.status` of the locale files, with what to show in it; or a text that has no translation. */
+export type StatusText =
+  { readonly key: string; readonly values?: Readonly<Record<string, unknown>> } | { readonly text: string };
+
+/** What the node shows: trouble first, then what it waits for, then how much it holds. */
+export function statusOf(
+  fault: Error | undefined,
+  drain: DrainState | undefined,
+  sink: SinkStatus,
+): readonly [Mood, StatusText] {
+  const values = { records: sink['records'], pct: sink['fill_pct'] };
+  if (fault !== undefined && 'code' in fault && fault.code === 'ERR_SLUICE_QUEUE_OPENING') {
+    return ['waiting', { key: 'opening' }];
+  }
+  if (fault !== undefined) return ['down', { text: errorLabel(fault) }];
+  if (sink.level === 'full')
+    return ['down', { key: sink['on_full'] === 'block' ? 'refusing' : 'evicting', values }];
+  if (sink['records'] !== 0) {
+    if (drain === 'no_destination') return ['waiting', { key: 'noDestination', values }];
+    if (drain === 'sink_full') return ['waiting', { key: 'sinkFull', values }];
+    if (drain === 'retrying') return ['waiting', { key: 'retrying', values }];
+  }
+  return ['ok', { key: 'holding', values }];
+}

@@ -1,0 +1,179 @@
+import { performance } from 'node:perf_hooks';
+import { readConfig } from '#lib/config/read-config';
+import { ConfigError, DeliveryError, SluiceError } from '#lib/errors/errors';
+import { errorLabel, onInput } from '#lib/node-red/input';
+import { runtimeOf, type SluiceRuntime } from '#lib/node-red/runtime';
+import { statusLine } from '#lib/node-red/status';
+import type { NodeRED, RuntimeNode } from '#lib/node-red/types';
+import type { QueueStore } from '#lib/queue/contract';
+import { Drain } from '#lib/queue/drain';
+import { PushQueue } from '#lib/queue/push-queue';
+import { encodeRecord } from '#lib/queue/record-format';
+import { fields, problemsOf, type PushQueueConfig } from './push-queue.config';
+import { PushQueueLog } from './push-queue.log';
+import { laneOf, PushQueueOutput, stampToStore } from './push-queue.source';
+import { statusOf } from './push-queue.status';
+import { claimStore, quotaBytesOf } from './push-queue.store';
+
+const TICK_MS = 1000;
+const CLOSE_MS = 5000;
+const DEFAULT_IN_FLIGHT = 256;
+
+export = function register(RED: NodeRED): void {
+  function PushQueueNode(this: RuntimeNode, saved: object) {
+    RED.nodes.createNode(this, saved);
+    try {
+      start(RED, this, configOf(saved));
+    } catch (error) {
+      // Not registered: the door refuses what would come here, and so does the input.
+      statusLine(this).show('down', errorLabel(error));
+      RED.log.error(`[push-queue:${this.name || this.id}] ${describe(error)}`);
+      onInput(this, () => Promise.reject(error));
+    }
+  }
+  RED.nodes.registerType('push-queue', PushQueueNode);
+};
+
+function describe(error: unknown): string {
+  return error instanceof SluiceError ? `${error.code}: ${error.message}` : String(error);
+}
+
+function configOf(saved: object): PushQueueConfig {
+  const config = readConfig(fields, saved);
+  const [problem] = problemsOf(config);
+  if (problem) throw new ConfigError('ERR_SLUICE_CONFIG_INVALID', `${problem.property}: ${problem.text}`);
+  return config;
+}
+
+function start(RED: NodeRED, node: RuntimeNode, config: PushQueueConfig): void {
+  const runtime = runtimeOf(RED);
+  const { registry, lineage, metrics, settings } = runtime;
+  const name = config.name || 'push';
+  const log = new PushQueueLog(node, config.queue, metrics, (text) =>
+    RED.log.error(`[push-queue:${name}] ${text}`),
+  );
+  const claim = claimStore(config, settings.dataDir);
+  const queue = new PushQueue({
+    id: node.id,
+    name,
+    type: node.type,
+    z: node.z,
+    policy: config.onFull,
+    quotaBytes: quotaBytesOf(config),
+    onEvicted: (records) => log.evicted(records),
+    onWriteError: (error) => log.storeError(error),
+    onHealth: (fault) => log.health(fault),
+  });
+  const output = new PushQueueOutput({ node, name, lineage, deliveryTimeoutMs: config.deliveryTimeoutMs });
+  let drain: Drain | undefined;
+  let closing = false;
+  if (!config.enabled) log.volatile();
+
+  const use = async (store: QueueStore) => {
+    if (closing) return;
+    queue.attach(store);
+    // Order would break if a delivery of the node before this one were still out.
+    if (config.ordering !== 'none') await claim.predecessorSettled;
+    if (closing) return;
+    drain = drainOf(store, config, queue, output, runtime, log);
+    output.start(drain);
+  };
+  claim.opened.then(use).catch((error: Error) => {
+    queue.fail(error);
+    log.storeError(error);
+  });
+
+  onInput(node, async (msg) => {
+    const trace = lineage.traceOf(msg);
+    trace?.takeHold(node.id);
+    const record = encodeRecord({ ...msg, sluice: stampToStore(trace?.stamp, name, Date.now()) });
+    const goOn = trace?.pauseTimeout();
+    try {
+      const { duplicate } = await queue.offer(record, {
+        key: trace?.deliveryId(node.id, record),
+        replaces: trace?.lease?.queueId === node.id ? trace.lease.seq : undefined,
+      });
+      if (!duplicate) metrics.recordsDelivered(name);
+    } finally {
+      goOn?.();
+    }
+  });
+
+  const line = statusLine(node);
+  const show = () => {
+    const [mood, text] = statusOf(queue.fault, drain?.state, queue.status());
+    line.show(mood, 'text' in text ? text.text : RED._(`push-queue.status.${text.key}`, text.values));
+  };
+  show();
+  const ticker = setInterval(() => {
+    show();
+    log.notice(queue.check(performance.now()), queue.policy);
+  }, TICK_MS).unref();
+
+  metrics.declareSink(name);
+  const removals = [
+    registry.addSink(queue),
+    registry.addSource(output),
+    metrics.watchQueue(config.queue, () => queue.reading()),
+    () => line.close(),
+    () => clearInterval(ticker),
+  ];
+
+  const close = async (removed: boolean) => {
+    closing = true;
+    removals.forEach((remove) => remove());
+    queue.fail(
+      new DeliveryError('ERR_SLUICE_QUEUE_CLOSED', 'The queue is being closed', { failure: 'transient' }),
+    );
+    output.pause();
+    await drain?.close(CLOSE_MS);
+    await queue.detach();
+    const left = queue.status()['records'];
+    // Without a file, the next node gets the records only if it takes the store over.
+    const handOver = !config.enabled && !removed && left !== 0;
+    if (!config.enabled && removed) log.discarded(Number(left));
+    const settled = drain?.settled() ?? Promise.resolve();
+    const busy = (drain?.inFlight ?? 0) > 0;
+    await claim.release(settled, handOver ? 'linger' : busy ? 'when_settled' : 'now');
+  };
+  node.on('close', (removed, done) => {
+    close(removed).then(done, (error: unknown) => {
+      RED.log.error(`[push-queue:${name}] ${describe(error)}`);
+      done();
+    });
+  });
+}
+
+function drainOf(
+  store: QueueStore,
+  config: PushQueueConfig,
+  queue: PushQueue,
+  output: PushQueueOutput,
+  { registry }: SluiceRuntime,
+  log: PushQueueLog,
+): Drain {
+  return new Drain({
+    store,
+    policy: {
+      ...config,
+      maxInFlight: config.maxInFlight || DEFAULT_IN_FLIGHT,
+    },
+    keyName: config.keyProperty,
+    keyOf: (lease) => laneOf(lease, config.keyProperty),
+    deliver: (lease) => output.deliver(lease),
+    readiness: (bytes) => {
+      if (!registry.hasLiveOutput(queue.id)) return 'no_destination';
+      return registry.canDeliver(queue.id, bytes, 1) ? 'ready' : 'sink_full';
+    },
+    onSettled: (lease, settlement, verdict) => {
+      log.attempt(queue.name, verdict);
+      if (settlement.outcome === 'done') queue.countDelivered(lease.record.byteLength);
+      if (settlement.outcome === 'dead') {
+        const { reason, code } = settlement;
+        log.dead(lease.seq, reason, code);
+        output.emitDead(lease, { reason, code });
+      }
+    },
+    onError: (error) => log.storeError(error),
+  });
+}

@@ -1,0 +1,135 @@
+import { ulid } from 'ulid';
+import { readConfig } from '#lib/config/read-config';
+import type { Delivered } from '#lib/delivery/stamp';
+import { errorLabel, onInput } from '#lib/node-red/input';
+import { runtimeOf, type SluiceRuntime } from '#lib/node-red/runtime';
+import { statusLine } from '#lib/node-red/status';
+import type { Message, NodeRED, RuntimeNode, Send } from '#lib/node-red/types';
+import { RestClient, type Answer } from './rest-sink.client';
+import { credentials, fields, problemsOf, successTest, type RestSinkConfig } from './rest-sink.config';
+import { proxyOptions, tlsOptions } from './rest-sink.connection';
+import { encodeElement, encodePayload, requestTemplate } from './rest-sink.request';
+import { RestSink } from './rest-sink.sink';
+import { lookOf } from './rest-sink.status';
+
+const CHECK_INTERVAL_MS = 5000;
+
+function buildSink(
+  RED: NodeRED,
+  node: RuntimeNode,
+  config: RestSinkConfig,
+  runtime: SluiceRuntime,
+): RestSink {
+  const getNode = (id: string) => RED.nodes.getNode(id);
+  const request = requestTemplate(config, node.credentials ?? {});
+  const client = new RestClient({
+    request,
+    timeoutMs: config.timeoutMs,
+    maxResponseBytes: config.maxResponseKb * 1024,
+    connections: config.concurrency,
+    tls: tlsOptions(config.tls, getNode),
+    ...proxyOptions(config.proxy, getNode),
+  });
+  const options = {
+    id: node.id,
+    name: config.name || 'rest',
+    z: node.z,
+    policy: config.onFull,
+    maxBacklog: config.maxBacklog,
+    concurrency: config.concurrency,
+    batch: config.batch,
+    answers: {
+      origin: request.origin,
+      isSuccess: successTest(config.successCodes),
+      clientErrors: config.clientErrors,
+    },
+  };
+  return new RestSink(options, client, runtime.metrics);
+}
+
+/** What goes on after the destination confirmed the record. */
+function confirmed(
+  msg: Message,
+  sink: string,
+  attempts: number,
+  { statusCode, headers, body }: Answer,
+): Message {
+  const delivered: Delivered = { sink, at: Date.now(), attempts };
+  msg['sluice'] = { ...(msg['sluice'] as object | undefined), delivered };
+  msg['statusCode'] = statusCode;
+  msg['response'] = { statusCode, headers, body };
+  return msg;
+}
+
+function start(RED: NodeRED, node: RuntimeNode, config: RestSinkConfig): void {
+  const runtime = runtimeOf(RED);
+  const sink = buildSink(RED, node, config, runtime);
+  const unregister = runtime.registry.addSink(sink);
+  const line = statusLine(node);
+  const encode = config.batch > 1 ? encodeElement : encodePayload;
+  let failure: string | undefined;
+
+  const show = () => {
+    const { mood, key, label } = lookOf(sink.status(), failure);
+    line.show(mood, label ?? `rest-sink.status.${key}`);
+  };
+
+  async function deliver(msg: Message, send: Send): Promise<void> {
+    const trace = runtime.lineage.traceOf(msg);
+    trace?.takeHold(node.id);
+    const encoded = encode(msg.payload);
+    const deliveryId = trace?.deliveryId(node.id, encoded.bytes) ?? ulid();
+    const source = trace?.stamp.source ?? 'untracked';
+    const resumeTimeout = trace?.pauseTimeout();
+    try {
+      const delivery = sink.deliver({ ...encoded, deliveryId, source });
+      show();
+      const answer = await delivery;
+      failure = undefined;
+      send(confirmed(msg, sink.name, trace?.stamp.attempt ?? 1, answer));
+    } catch (error) {
+      failure = errorLabel(error);
+      throw error;
+    } finally {
+      resumeTimeout?.();
+      show();
+    }
+  }
+
+  const checking = setInterval(() => {
+    const notice = sink.alarm.check(performance.now());
+    if (notice) {
+      runtime.metrics.alertRaised(notice.level);
+      const key = notice.level === 'full' ? `full.${sink.policy}` : notice.level;
+      const text = RED._(`rest-sink.alert.${key}`, { sink: sink.name });
+      if (notice.severity === 'info') node.log(text);
+      else node.warn(text);
+    }
+    show();
+  }, CHECK_INTERVAL_MS);
+  checking.unref();
+
+  onInput(node, deliver);
+  node.on('close', (_removed, done) => {
+    unregister();
+    clearInterval(checking);
+    line.close();
+    void sink.close().finally(done);
+  });
+  show();
+}
+
+export = function register(RED: NodeRED): void {
+  function RestSinkNode(this: RuntimeNode, saved: object): void {
+    RED.nodes.createNode(this, saved);
+    try {
+      start(RED, this, readConfig(fields, saved, problemsOf));
+    } catch (error) {
+      // Not registered as a sink: sources that reach it refuse, and what arrives all the same is kept by its origin.
+      this.error(error);
+      this.status({ fill: 'red', shape: 'ring', text: errorLabel(error) });
+      onInput(this, () => Promise.reject(error instanceof Error ? error : new Error(String(error))));
+    }
+  }
+  RED.nodes.registerType('rest-sink', RestSinkNode, { credentials });
+};

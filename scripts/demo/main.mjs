@@ -1,0 +1,111 @@
+import { randomBytes } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
+import { createRequire } from 'node:module';
+import { setTimeout as delay } from 'node:timers/promises';
+import { inRoot } from '../paths.mjs';
+import { prepare } from '../setup/prepare.mjs';
+import { makeProgress } from './progress.mjs';
+import { bar, resultOf, table } from './report.mjs';
+import { newTally, sendAll } from './sender.mjs';
+import { setUp } from './stage.mjs';
+
+const COUNT = 2000;
+const KILL_DESTINATION_AT = 400;
+const REFUSALS_TO_SEE = 40;
+const OUTAGE_AT_MOST_MS = 8_000;
+const KILL_NODE_RED_AT = 1200;
+const GIVE_UP_MS = 150_000;
+
+/** @typedef {Awaited<ReturnType<typeof setUp>>} Stage */
+
+/**
+ * @param {() => boolean | Promise<boolean>} condition
+ * @param {AbortSignal} signal
+ * @param {number} [withinMs]
+ */
+async function until(condition, signal, withinMs = Number.POSITIVE_INFINITY) {
+  const startedAt = performance.now();
+  while (!signal.aborted && !(await condition()) && performance.now() - startedAt < withinMs) await delay(20);
+}
+
+/**
+ * What goes wrong, at counts rather than times, so that a fast and a slow machine see the same story.
+ * @param {Stage} stage
+ * @param {import('./sender.mjs').Tally} tally
+ * @param {(line: string) => void} say
+ * @param {AbortSignal} signal
+ */
+async function disturb(stage, tally, say, signal) {
+  await until(() => tally.accepted.size >= KILL_DESTINATION_AT, signal);
+  await stage.killDestination();
+  say('  x destination killed: orders pile up in the queue, then the webhook refuses');
+  await until(() => tally.refused >= REFUSALS_TO_SEE, signal, OUTAGE_AT_MOST_MS);
+  await stage.restartDestination();
+  say('  > destination is back');
+  await until(() => tally.accepted.size >= KILL_NODE_RED_AT, signal);
+  say('  x Node-RED killed with SIGKILL');
+  await stage.killAndRestartNodeRed();
+  say('  > Node-RED is back');
+}
+
+/**
+ * @param {Stage} stage
+ * @param {string} secret
+ * @param {AbortSignal} signal
+ */
+async function perform(stage, secret, signal) {
+  const { sign } = createRequire(inRoot('package.json'))(inRoot('dist/lib/webhook/sign.js'));
+  const tally = newTally();
+  const progress = makeProgress();
+  const show = async () => {
+    const { accepted, refused, delivered } = resultOf(tally, await stage.arrivals());
+    progress.show(
+      `${bar(delivered, COUNT)} accepted ${accepted}  refused ${refused}  delivered ${delivered}`,
+    );
+  };
+  const redraw = setInterval(() => void show(), 200);
+  const allArrived = async () => resultOf(tally, await stage.arrivals()).lost === 0;
+  try {
+    await Promise.all([
+      sendAll({ url: stage.url, secret, sign, signal }, COUNT, tally),
+      disturb(stage, tally, progress.say, signal),
+    ]);
+    await until(allArrived, signal);
+  } finally {
+    clearInterval(redraw);
+  }
+  const result = resultOf(tally, await stage.arrivals());
+  progress.say(table(result));
+  for (const answer of new Set(tally.unexpected)) progress.say(`Unexpected answer: ${answer}`);
+  if (tally.unanswered > 0) {
+    progress.say(
+      `${tally.unanswered} requests got no answer at all while Node-RED was down; they were sent again.`,
+    );
+  }
+  return result.lost === 0 && result.accepted === COUNT;
+}
+
+/** Returns the exit status: 1 when something was lost, or not everything could be sent. */
+export async function main() {
+  if (!(await prepare())) return 1;
+  const secret = `whsec_${randomBytes(24).toString('base64')}`;
+  const interrupted = new AbortController();
+  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) {
+    process.on(signal, () => interrupted.abort());
+  }
+  console.log(
+    `Sending ${COUNT.toLocaleString('en-US')} signed webhooks through signed-webhook > push-queue > rest-sink …`,
+  );
+  const startedAt = performance.now();
+  const stage = await setUp(secret);
+  try {
+    const signal = AbortSignal.any([interrupted.signal, AbortSignal.timeout(GIVE_UP_MS)]);
+    setMaxListeners(0, signal);
+    const isComplete = await perform(stage, secret, signal);
+    if (!isComplete) console.error(`\nThe last lines of Node-RED's log:\n${stage.log().slice(-2000)}`);
+    console.log(`Took ${Math.round((performance.now() - startedAt) / 1000)} s.`);
+    return isComplete ? 0 : 1;
+  } finally {
+    await stage.tearDown();
+  }
+}

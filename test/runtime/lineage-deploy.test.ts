@@ -1,0 +1,182 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { DeployType, FlowNode } from '../harness/node-red';
+import { waitFor } from '../harness/wait';
+import { batchCount, change, delay, func, joinCount, linkCall, slowSubflow, switchOn } from './lineage-flows';
+import { startLineageRig, tab, type LineageRig, type TabNode } from './lineage-rig';
+
+let rig: LineageRig;
+
+beforeAll(async () => {
+  rig = await startLineageRig();
+});
+afterAll(() => rig.stop());
+afterEach(() => {
+  rig.arrived.length = rig.finished.length = rig.late.length = 0;
+  expect(rig.faults).toEqual([]);
+  expect(rig.lineage.census().parked).toBe(0);
+});
+
+const ABORTED = { kind: 'aborted', reason: 'ERR_SLUICE_DELIVERY_ABORTED' };
+const DONE = { kind: 'done' };
+const TYPES: DeployType[] = ['full', 'flows', 'nodes'];
+
+/** The flow, and the same with one property of one node changed. */
+function withChange(nodes: readonly TabNode[], id: string, more: readonly FlowNode[] = []) {
+  const before = [...more, ...tab('z', nodes)];
+  const after = before.map((node) => (node.id === id ? { ...node, name: 'changed' } : node));
+  return { before, after };
+}
+
+/** Where a record can sit when a deploy replaces that node, and how it gets there. */
+const HOLDERS: [name: string, holder: string, nodes: TabNode[], more?: FlowNode[]][] = [
+  ['a delay', 'z.a', [['a', 'delay', 'sink', delay(5000)]]],
+  ['a join', 'z.a', [['a', 'join', 'sink', joinCount(2)]]],
+  ['a batch', 'z.a', [['a', 'batch', 'sink', batchCount(2)]]],
+  [
+    'a link call',
+    'z.a',
+    [
+      ['a', 'link call', 'sink', linkCall('z.in', 20)],
+      ['in', 'link in', 'far', { links: [] }],
+      ['far', 'delay', '', delay(5000)],
+    ],
+  ],
+  ['a function that waits', 'z.a', [['a', 'function', 'sink', func('await new Promise(() => {})')]]],
+  [
+    'a subflow',
+    'z.a',
+    [['a', 'subflow:long', 'sink', { env: [] }]],
+    [
+      {
+        id: 'long',
+        type: 'subflow',
+        name: 'long',
+        info: '',
+        in: [{ x: 0, y: 0, wires: [{ id: 'long.delay' }] }],
+        out: [{ x: 0, y: 0, wires: [{ id: 'long.delay', port: 0 }] }],
+        env: [],
+      },
+      { id: 'long.delay', type: 'delay', z: 'long', x: 0, y: 0, wires: [[]], ...delay(5000) },
+    ],
+  ],
+];
+
+describe.each(TYPES)('N13 a %s deploy', (type) => {
+  it.each(HOLDERS)('aborts a record in %s that it replaces', async (_, holder, nodes, more) => {
+    const flow = withChange([['src', 't-source', 'a'], ...nodes, ['sink', 't-sink', '']], holder, more);
+    await rig.nodeRed.deploy(flow.before);
+    const verdict = rig.fire('z.src');
+    const reached = rig.nodeRed.node(holder);
+    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+    expect(rig.lineage.active).toBe(1);
+    await rig.nodeRed.deploy(flow.after, type);
+    expect(rig.nodeRed.node(holder)).not.toBe(reached);
+    expect(await verdict).toEqual(ABORTED);
+    expect(rig.finished).toEqual([]);
+  });
+
+  it('aborts a record that was sent just before', async () => {
+    const flow = withChange(
+      [
+        ['src', 't-source', 'a'],
+        ['a', 'change', 'w', change],
+        ['w', 'switch', 'd', switchOn({ t: 'else' })],
+        ['d', 'delay', 'sink', delay(50)],
+        ['sink', 't-sink', ''],
+      ],
+      'z.d',
+    );
+    await rig.nodeRed.deploy(flow.before);
+    const verdicts = Array.from({ length: 20 }, () => rig.fire('z.src'));
+    await rig.nodeRed.deploy(flow.after, type);
+    expect(new Set((await Promise.all(verdicts)).map(({ kind }) => kind))).toEqual(new Set(['aborted']));
+  });
+
+  it('aborts what an old source sends while flows are stopped', async () => {
+    const flow = withChange(
+      [
+        ['src', 't-source', 'sink'],
+        ['sink', 't-sink', ''],
+      ],
+      'z.sink',
+    );
+    await rig.nodeRed.deploy(flow.before);
+    const sent = new Promise<unknown>((resolve) => {
+      const source = rig.nodeRed.node('z.src');
+      const stamp = { id: 'x', source: 's', receivedAt: 1, attempt: 1 };
+      rig.nodeRed.RED.events.once('flows:stopped', () => {
+        resolve(rig.lineage.send(source, { payload: 1 }, { stamp, origin: 'x', timeoutMs: 1000 }));
+      });
+    });
+    await rig.nodeRed.deploy(flow.after, type);
+    expect(await sent).toEqual(ABORTED);
+  });
+});
+
+describe('N13 a deploy', () => {
+  const nodes: TabNode[] = [
+    ['src', 't-source', 'a'],
+    ['a', 'delay', 'sink', delay(200)],
+    ['sink', 't-sink', ''],
+    ['bystander', 'change', '', change],
+  ];
+
+  it('of an unrelated node leaves a record to be done', async () => {
+    const flow = withChange(nodes, 'z.bystander');
+    await rig.nodeRed.deploy(flow.before);
+    const verdict = rig.fire('z.src');
+    await rig.nodeRed.deploy(flow.after, 'nodes');
+    expect(rig.lineage.active).toBe(1);
+    expect(await verdict).toEqual(DONE);
+    expect(rig.finished).toHaveLength(1);
+  });
+
+  it('of another tab leaves a record to be done', async () => {
+    const other = tab('y', [['c', 'change', '', change]]);
+    await rig.nodeRed.deploy([...tab('z', nodes), ...other]);
+    const verdict = rig.fire('z.src');
+    const changed = other.map((node) => (node.type === 'change' ? { ...node, name: 'changed' } : node));
+    await rig.nodeRed.deploy([...tab('z', nodes), ...changed], 'flows');
+    expect(await verdict).toEqual(DONE);
+  });
+
+  it('of the subflow that holds a record aborts it', async () => {
+    const flows = tab('z', [
+      ['src', 't-source', 'a'],
+      ['a', 'subflow:slow', 'sink', { env: [] }],
+      ['sink', 't-sink', ''],
+    ]);
+    await rig.nodeRed.deploy([...slowSubflow, ...flows]);
+    const verdict = rig.fire('z.src');
+    const changed = slowSubflow.map((node) =>
+      node.id === 'slow.check' ? { ...node, name: 'changed' } : node,
+    );
+    await rig.nodeRed.deploy([...changed, ...flows], 'nodes');
+    expect(await verdict).toEqual(ABORTED);
+  });
+
+  it('that disables the sink aborts a record on its way to it', async () => {
+    await rig.nodeRed.deploy(tab('z', nodes));
+    const verdict = rig.fire('z.src');
+    const without = tab('z', nodes).map((node) => (node.id === 'z.sink' ? { ...node, d: true } : node));
+    await rig.nodeRed.deploy(without, 'nodes');
+    expect(await verdict).toEqual({ kind: 'aborted', reason: 'ERR_SLUICE_DELIVERY_UNROUTED' });
+  });
+
+  it('with a sink that finishes while flows stop is done if the sink survives', async () => {
+    const flow = withChange(
+      [
+        ['src', 't-source', 'sink'],
+        ['sink', 't-sink', '', { hold: true }],
+        ['bystander', 'change', '', change],
+      ],
+      'z.bystander',
+    );
+    await rig.nodeRed.deploy(flow.before);
+    const verdict = rig.fire('z.src');
+    await waitFor('the arrival', () => rig.arrived.length === 1);
+    rig.nodeRed.RED.events.once('flows:stopping', () => rig.arrived[0]?.finish());
+    await rig.nodeRed.deploy(flow.after, 'nodes');
+    expect(await verdict).toEqual(DONE);
+  });
+});

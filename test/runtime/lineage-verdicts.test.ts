@@ -1,0 +1,3 @@
+import { describeVerdicts } from './lineage-verdict-suite';
+
+describeVerdicts({});
