@@ -246,7 +246,7 @@ describe('what a push queue tells', () => {
     let nowMs = 0;
     const { queue } = queueOf({ quotaBytes: 100_000, now: () => nowMs }, new MemoryStore(() => nowMs));
     await queue.offer(bytes(100_000));
-    expect(queue.retryAfterSecs()).toBe(30);
+    expect(queue.retryAfterSecs()).toBe(10);
     nowMs = 10_000;
     for (let index = 0; index < 10; index++) queue.countDelivered(1000);
     // 1000 bytes a second have left; 5000 more than there is room for need 5 seconds.
