@@ -5,8 +5,8 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { createLineage } from '#lib/delivery/lineage/lineage';
-import { lineageDepsOf } from '#lib/node-red/hooks-lineage';
 import type { RuntimeNode } from '#lib/node-red/types';
+import { lineageDepsOf } from '../test/harness/lineage-nodes/lineage-deps';
 import { startNodeRed, type FlowNode } from '../test/harness/node-red';
 
 const MESSAGES = 20_000;

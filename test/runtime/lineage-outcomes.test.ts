@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { DeliveryError } from '#lib/errors/errors';
 import { waitFor } from '../harness/wait';
-import { change, delay, func, joinCount, rateLimit, switchOn } from './lineage-flows';
+import { change, delay, exec, func, joinCount, rateLimit, split, switchOn } from './lineage-flows';
 import { startLineageRig, tab, type LineageRig, type TabNode } from './lineage-rig';
 
 let rig: LineageRig;
@@ -87,6 +87,14 @@ describe('O1 zero deliveries are never done', () => {
     expect(await rig.fire('z.src')).toEqual(DONE);
   });
 
+  it('a sink, or an outside request, whose receipt goes to a disabled node is done', async () => {
+    const disabled: TabNode = ['off', 'debug', '', off];
+    await deploy([['src', 't-source', 'sink'], ['sink', 't-sink', 'off', { receipt: true }], disabled]);
+    expect(await rig.fire('z.src')).toEqual(DONE);
+    await deploy([['src', 't-source', 'e'], ['e', 'exec', [['off'], [], []], exec('true')], disabled]);
+    expect(await rig.fire('z.src')).toEqual(DONE);
+  });
+
   it('sends on the output that it is told to', async () => {
     await deploy([
       ['src', 't-source', [['a'], ['b']]],
@@ -161,6 +169,71 @@ describe('O1 a failed verdict', () => {
   });
 });
 
+describe('O1 a caught error', () => {
+  const caughtBy = (sink: object, ...between: TabNode[]): TabNode[] => [
+    ['src', 't-source', 'bad'],
+    ['bad', 't-sink', '', { fail: 'permanent', ms: 5 }],
+    ['c', 'catch', between[0]?.[0] ?? 'sink', { scope: null, uncaught: false }],
+    ...between,
+    ['sink', 't-sink', '', { ms: 30, ...sink }],
+  ];
+
+  it('stays failed after a catch branch without custody', async () => {
+    await deploy(caughtBy({}));
+    expect(await rig.fire('z.src')).toMatchObject({ kind: 'failed', failure: 'permanent' });
+    expect(rig.finished).toHaveLength(2);
+    expect(rig.arrived.map(({ trace }) => trace?.caught)).toEqual([undefined, 'permanent']);
+  });
+
+  it.each<[string, TabNode[]]>([
+    ['directly', []],
+    [
+      'through nodes that make new objects and copies',
+      [
+        ['f', 'function', 'w', func('await null; return {payload: msg.payload}')],
+        ['w', 'switch', 'd', switchOn({ t: 'else' })],
+        ['d', 'delay', 'other sink', delay(10)],
+        ['other', 'change', '', change],
+      ],
+    ],
+  ])('is done when the catch branch ends in custody %s', async (_, between) => {
+    await deploy(caughtBy({ custody: 'any' }, ...between));
+    expect(await rig.fire('z.src')).toEqual(DONE);
+  });
+
+  it('is done for a sink that takes permanent failures only if it is one', async () => {
+    await deploy(caughtBy({ custody: 'permanent' }));
+    expect(await rig.fire('z.src')).toEqual(DONE);
+    await deploy(caughtBy({ custody: 'transient' }));
+    expect(await rig.fire('z.src')).toMatchObject({ kind: 'failed' });
+  });
+
+  it('fails when only one of two errors ended in custody', async () => {
+    await deploy([
+      ['src', 't-source', 'bad worse'],
+      ['bad', 't-sink', '', { fail: 'permanent', ms: 5 }],
+      ['worse', 'function', '', func('throw new Error("x")')],
+      ['c', 'catch', 'sink', { scope: ['z.bad'], uncaught: false }],
+      ['sink', 't-sink', '', { custody: 'any' }],
+    ]);
+    expect(await rig.fire('z.src')).toMatchObject({ kind: 'failed', failure: 'transient' });
+  });
+
+  it('fails when the sink of the catch branch fails', async () => {
+    await deploy(caughtBy({ fail: 'transient' }));
+    expect(await rig.fire('z.src')).toMatchObject({ kind: 'failed', failure: 'transient' });
+  });
+
+  it('custody of a message that came another way forgives nothing', async () => {
+    await deploy([
+      ['src', 't-source', 'bad sink'],
+      ['bad', 't-sink', '', { fail: 'permanent', ms: 5 }],
+      ['sink', 't-sink', '', { custody: 'any' }],
+    ]);
+    expect(await rig.fire('z.src')).toMatchObject({ kind: 'failed', failure: 'permanent' });
+  });
+});
+
 describe('O1 nodes that break the rules', () => {
   it('a node that cannot be tracked is unknown and named', async () => {
     await deploy([
@@ -194,6 +267,18 @@ describe('O1 nodes that break the rules', () => {
     );
     expect(rig.lineage.lateSends).toBe(before + 2);
     await waitFor('the late delivery', () => rig.finished.length === 1);
+  });
+
+  it('a switch that keeps sequences back is unknown for the messages of one', async () => {
+    const collecting = { ...switchOn({ t: 'else' }), repair: true };
+    await deploy([
+      ['src', 't-source', 's'],
+      ['s', 'split', 'w', split],
+      ['w', 'switch', 'sink', collecting],
+      ['sink', 't-sink', '', { ms: 5 }],
+    ]);
+    expect(await rig.fire('z.src', { payload: [1, 2] })).toMatchObject({ kind: 'unknown', open: ['z.w'] });
+    await waitFor('the sequence', () => rig.finished.length === 2);
   });
 
   it('done called twice counts once', async () => {

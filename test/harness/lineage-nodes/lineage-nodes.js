@@ -11,13 +11,18 @@ module.exports = function register(RED) {
 
   type('t-source', () => {});
 
-  // A sink that finishes after `ms`, well or with an error; `hold` keeps it open until the test calls `finish`.
+  // A sink that finishes after `ms`, well or with an error; `hold` keeps it open until the test calls `finish`. It takes
+  // custody of a message that came by a catch node if `custody` is the error's class, or `any`.
   type('t-sink', (node, config) => {
     node.on('input', (msg, send, done) => {
       const trace = rig().lineage.traceOf(msg);
+      trace?.takeHold(node.id);
       const finish = () => {
         const { fail } = config;
         rig().finished.push({ node: node.id, msg });
+        if (config.custody && (config.custody === 'any' || trace?.caught === config.custody))
+          trace?.custody();
+        if (config.receipt) send(msg);
         done(fail ? rig().errors[fail]() : undefined);
       };
       rig().arrived.push({ node: node.id, msg, trace, finish });
