@@ -366,12 +366,36 @@ describe('O1 nodes that break the rules', () => {
       ['src', 't-source', 'j'],
       ['other', 't-source', 'c'],
       ['c', 'change', 'j', change],
-      ['j', 'join', 'c2 sink', joinCount(2)],
+      ['j', 'join', 'c2', joinCount(2)],
       ['c2', 'function', 'sink', func('return {payload: msg.payload}')],
       ['sink', 't-sink', '', { fail: 'plain', ms: 60 }],
     ]);
     const verdicts = await Promise.all([rig.fire('z.src'), rig.fire('z.other')]);
     expect(verdicts.map(({ kind }) => kind)).toEqual(['failed', 'failed']);
-    expect(rig.finished).toHaveLength(2);
+    expect(rig.finished).toHaveLength(1);
+  });
+
+  it('a queue in between ends one record and begins another', async () => {
+    await deploy([
+      ['src', 't-source', 'q'],
+      ['q', 't-queue', 'sink'],
+      ['sink', 't-sink', '', { fail: 'plain', ms: 60 }],
+    ]);
+    expect(await Promise.all([rig.fire('z.src'), rig.fire('z.src')])).toEqual([DONE, DONE]);
+    expect(rig.lineage.active).toBe(1);
+    await waitFor('the delivery', () => rig.lineage.active === 0);
+    expect(rig.finished).toHaveLength(1);
+  });
+
+  it('a status that a node shows meanwhile is not part of the record', async () => {
+    await deploy([
+      ['src', 't-source', 'sink'],
+      ['sink', 't-sink', '', { status: 'busy' }],
+      ['st', 'status', 'bad', { scope: null }],
+      ['bad', 't-sink', '', { fail: 'plain', ms: 1 }],
+    ]);
+    expect(await rig.fire('z.src')).toEqual(DONE);
+    const untracked = rig.arrived.filter(({ node, trace }) => node === 'z.bad' && !trace);
+    expect(untracked).toHaveLength(1);
   });
 });

@@ -17,6 +17,7 @@ module.exports = function register(RED) {
     node.on('input', (msg, send, done) => {
       const trace = rig().lineage.traceOf(msg);
       trace?.takeHold(node.id);
+      if (config.status) node.status({ text: config.status });
       const finish = () => {
         const { fail } = config;
         rig().finished.push({ node: node.id, msg });
@@ -27,6 +28,18 @@ module.exports = function register(RED) {
       };
       rig().arrived.push({ node: node.id, msg, trace, finish });
       if (!config.hold) setTimeout(finish, config.ms ?? 20);
+    });
+  });
+  // Completes two inputs at once, in the turn in which it sends a record of its own.
+  type('t-queue', (node) => {
+    const waiting = [];
+    node.on('input', (msg, send, done) => {
+      if (waiting.push(done) < 2) return;
+      setImmediate(() => {
+        const stamp = { id: 'queued', source: node.id, receivedAt: 1, attempt: 1 };
+        void rig().lineage.send(node, { payload: 'both' }, { stamp, origin: 'queued', timeoutMs: 1000 });
+        for (const finish of waiting) finish();
+      });
     });
   });
   type('t-count', (node) => {
