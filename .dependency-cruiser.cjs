@@ -20,12 +20,19 @@ const ROOMS = [
   'cli',
 ];
 
+// The edge of Node-RED's API itself lies on the ground; what puts the rooms together for it is at the top.
+const EDGE = '^lib/node-red/(types|hooks|error-patch)\\.ts$';
+
 const roomsPointDown = ROOMS.slice(0, -1).map((room, index) => ({
   name: `${room}-points-down`,
   comment: `lib/${room} may only import rooms below it: ${ROOMS.slice(0, index).join(', ') || 'none'}`,
   severity: 'error',
   from: { path: `^lib/${room}/` },
-  to: { path: `^lib/(${ROOMS.slice(index + 1).join('|')})/`, dependencyTypesNot: ['type-only'] },
+  to: {
+    path: `^lib/(${ROOMS.slice(index + 1).join('|')})/`,
+    pathNot: EDGE,
+    dependencyTypesNot: ['type-only'],
+  },
 }));
 
 module.exports = {

@@ -1,6 +1,5 @@
 // npm run bench -- NAME: runs bench/NAME.bench.mts against dist/. Without a name, lists what there is.
-import { mkdir, readdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdir, rm } from 'node:fs/promises';
 import { inRoot } from '../scripts/paths.mjs';
 import { runNode } from '../scripts/process.mjs';
 import { requireNode } from '../scripts/setup/node-version.mjs';
@@ -20,10 +19,8 @@ if (name === undefined || !names.includes(name)) {
 }
 if (!(await prepare())) process.exit(1);
 
-// Node 20 can't run TypeScript. The bundle lies inside the checkout, so that its packages and #lib resolve there.
-const folder = inRoot('.sluice/bench');
-const bundle = join(folder, `${name}-${process.pid}.mjs`);
-await mkdir(folder, { recursive: true });
+// Node 20 can't run TypeScript. The bundle lies beside its source, so that packages, #lib and scripts resolve from there.
+const bundle = inRoot('bench', `.${name}-${process.pid}.mjs`);
 const { build } = await import('esbuild');
 await build({
   entryPoints: [inRoot('bench', name + SUFFIX)],
@@ -33,7 +30,7 @@ await build({
   format: 'esm',
   target: 'node20',
   packages: 'external',
-  external: ['#lib/*', '#nodes/*'],
+  external: ['#lib/*', '#nodes/*', '../scripts/*'],
   logLevel: 'warning',
 });
 const { code } = await runNode(['--expose-gc', bundle, ...args], { show: true });

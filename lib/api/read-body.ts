@@ -31,8 +31,7 @@ export function readBody(
   let size = 0;
   let finished = false;
 
-  const finish = (error: InputError | undefined) => {
-    if (finished) return;
+  const finish = (error?: InputError) => {
     finished = true;
     clearTimeout(timer);
     budget.free(size);
@@ -43,6 +42,7 @@ export function readBody(
     callback(error, body);
   };
   const take = (chunk: Buffer) => {
+    if (finished) return;
     if (size + chunk.length > maxBytes) return finish(tooLarge(maxBytes));
     if (!budget.reserve(chunk.length)) {
       return finish(
@@ -58,10 +58,14 @@ export function readBody(
 
   if (Number(req.headers['content-length']) > maxBytes) return finish(tooLarge(maxBytes));
   req.on('data', take);
-  req.on('end', () => finish(undefined));
-  req.on('close', () =>
-    finish(new InputError('ERR_SLUICE_BODY_INCOMPLETE', 'the sender left before the body was complete')),
-  );
+  req.on('end', () => {
+    if (!finished) finish();
+  });
+  req.on('close', () => {
+    // Every request closes in the end: the error is made only where it means something.
+    if (finished) return;
+    finish(new InputError('ERR_SLUICE_BODY_INCOMPLETE', 'the sender left before the body was complete'));
+  });
 }
 
 function tooLarge(maxBytes: number): InputError {

@@ -1,8 +1,8 @@
 /** One HTTP source's request, from its unread body to the answer. */
-import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Entry, IncomingRecord, Outcome } from '../delivery/entry';
+import type { IncomingRecord, Outcome } from '../delivery/entry';
 import { InputError, VerifyError } from '../errors/errors';
+import { digestOf } from '../inbox/settled-entry';
 import type { Message } from '../node-red/types';
 import * as answers from './answers';
 import { readBody, type BodyLimits } from './read-body';
@@ -42,8 +42,13 @@ const CREDENTIAL_HEADERS = ['authorization', 'proxy-authorization', 'cookie'];
 /** Header JSON of a stored record around the message's own properties. */
 const STORED_OVERHEAD_BYTES = 200;
 
-/** Makes the endpoint of a source: read, verify, decode, hand to the entry, answer. Never throws. */
-export function makeEndpoint(entry: Entry, door: Door, options: ReceiveOptions, counters: DoorCounters) {
+/** Makes the endpoint of a source: read, verify, decode, hand to `take`, answer. Never throws. */
+export function makeEndpoint(
+  take: (record: IncomingRecord) => Promise<Outcome>,
+  door: Door,
+  options: ReceiveOptions,
+  counters: DoorCounters,
+): (req: IncomingMessage, res: ServerResponse, tail: string) => void {
   const fail = (res: ServerResponse, error: unknown) => {
     const answer = answerTo(error, counters);
     if (!answer) options.report(error);
@@ -51,7 +56,7 @@ export function makeEndpoint(entry: Entry, door: Door, options: ReceiveOptions, 
     answers.send(res, answer ?? answers.flowRetryLater);
   };
 
-  return (req: IncomingMessage, res: ServerResponse, tail: string): void => {
+  return (req, res, tail) => {
     try {
       door.greet?.(req);
     } catch (error) {
@@ -68,7 +73,10 @@ export function makeEndpoint(entry: Entry, door: Door, options: ReceiveOptions, 
       } catch (problem) {
         return fail(res, problem);
       }
-      void entry.take(record).then((outcome) => answers.send(res, answerOf(outcome)));
+      take(record).then(
+        (outcome) => answers.send(res, answerOf(outcome)),
+        (problem: unknown) => fail(res, problem),
+      );
     });
   };
 }
@@ -86,8 +94,7 @@ function toRecord(
   if (keepRaw) message['raw'] = body;
   let bytes = body.length * (keepRaw ? 2 : 1) + STORED_OVERHEAD_BYTES;
   for (const part of req.rawHeaders) bytes += part.length + 3;
-  const digest = createHash('sha256').update(body).digest('base64url');
-  return { key, digest, bytes, receivedAt: now(), message };
+  return { key, digest: digestOf(body), bytes, receivedAt: now(), message };
 }
 
 function queryOf(url: string): Record<string, string> {

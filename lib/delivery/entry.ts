@@ -71,11 +71,14 @@ interface Running {
   readonly outcome: Promise<Outcome>;
 }
 
+/** What became of records, by the words of the status document. */
+export const NO_RECORDS = { accepted: 0, backpressured: 0, rejected: 0, duplicates: 0, failed: 0, in_flight: 0 };
+
 const FLOW_BUSY: Outcome = { kind: 'refused', refusal: refuse('flow', FLOW_RETRY_SECS) };
 
 export class Entry {
   readonly #running = new Map<string, Running>();
-  readonly #counters = { accepted: 0, backpressured: 0, rejected: 0, duplicates: 0, failed: 0 };
+  readonly #counters = { ...NO_RECORDS };
   #inFlight = 0;
 
   constructor(

@@ -10,3 +10,12 @@ export interface Stamp {
   readonly attempt: number;
   readonly key?: string;
 }
+
+/** `msg.sluice.delivered`: added by a sink to what it sends on once its destination confirmed the record. */
+export interface Delivered {
+  /** Name of the sink. */
+  readonly sink: string;
+  /** Unix milliseconds. */
+  readonly at: number;
+  readonly attempts: number;
+}

@@ -1,12 +1,13 @@
 /** Looks of every dialog of ours, on Node-RED's own theme variables so that dark themes work. Added to the page once. */
 export const FORM_STYLES = `
-.sluice-form { --sluice-label: 150px; --sluice-quiet: var(--red-ui-secondary-text-color, #555); container-type: inline-size; }
+.sluice-form { --sluice-label: 150px; --sluice-quiet: color-mix(in srgb, var(--red-ui-primary-text-color, #555) 88%, transparent); container-type: inline-size; }
 .sluice-form [hidden] { display: none !important; }
 .sluice-form .sluice-row { margin: 0 0 12px; }
 .sluice-form .sluice-field { display: flex; align-items: center; gap: 10px; }
 .sluice-form .sluice-field > label { flex: 0 0 var(--sluice-label); width: auto; margin: 0; cursor: default; }
 .sluice-form .sluice-field > label > i { width: 16px; text-align: center; margin-right: 4px; }
 .sluice-form .sluice-field > input:not([type=checkbox]),
+.sluice-form .sluice-field > textarea,
 .sluice-form .sluice-field > select { flex: 1 1 auto; width: auto; min-width: 0; margin: 0; box-sizing: border-box; }
 .sluice-form .sluice-field > input.sluice-number { flex: 0 0 120px; }
 .sluice-form .sluice-field > .sluice-unit { color: var(--sluice-quiet); }
@@ -23,7 +24,8 @@ export const FORM_STYLES = `
 .sluice-form .sluice-reason::before { content: "\\26A0"; margin-right: 5px; }
 .sluice-form code { font-size: 12px; padding: 1px 4px; overflow-wrap: anywhere; white-space: normal; color: inherit; }
 .sluice-form .sluice-url { display: flex; align-items: center; gap: 8px; margin: 6px 0 0 calc(var(--sluice-label) + 10px); }
-.sluice-form .sluice-url > code { padding: 0; background: none; border: 0; user-select: all; }
+.sluice-form .sluice-hint code { padding: 0; }
+.sluice-form .sluice-url > code { padding: 0; font-size: 11px; background: none; border: 0; user-select: all; }
 .sluice-form .sluice-url > .sluice-copy { flex: none; }
 .sluice-form .sluice-advice { margin: 8px 0 0 calc(var(--sluice-label) + 10px); padding: 8px 10px; border-left: 3px solid #d18f1f; border-radius: 0 4px 4px 0; font-size: 12px; line-height: 1.45; color: var(--red-ui-primary-text-color, #444); background: rgba(209, 143, 31, .1); }
 .sluice-form .sluice-advice > .red-ui-button { margin-top: 6px; }

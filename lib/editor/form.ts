@@ -111,6 +111,7 @@ export class Form<Config extends object> {
       const isWrong = part.querySelector('[aria-invalid=true]') !== null;
       part.hidden = !isWrong && !isShown(part.dataset['when'] ?? '', values);
     }
+    for (const input of this.root.querySelectorAll<Input>('input, select, textarea')) describe(input);
     for (const listener of this.listeners) listener();
   }
 
@@ -126,13 +127,22 @@ export class Form<Config extends object> {
       line.className = 'sluice-reason';
       line.setAttribute('role', 'status');
       (input.closest('.sluice-field') ?? input).after(line);
-      input.setAttribute('aria-errormessage', id);
     }
     line.textContent = reason;
     line.hidden = reason === '';
     input.setAttribute('aria-invalid', String(reason !== ''));
     input.classList.toggle('input-error', reason !== '');
   }
+}
+
+/** Lets screen readers tell the reason and the hints that are shown below an input. */
+function describe(input: Input): void {
+  const row = input.closest('.sluice-row');
+  const lines = [...(row?.querySelectorAll<HTMLElement>('.sluice-reason, .sluice-hint') ?? [])];
+  lines.forEach((line, index) => (line.id ||= `${input.id}-hint-${index}`));
+  const ids = lines.filter((line) => !line.hidden).map((line) => line.id);
+  if (ids.length > 0) input.setAttribute('aria-describedby', ids.join(' '));
+  else input.removeAttribute('aria-describedby');
 }
 
 function addStyles(): void {

@@ -36,14 +36,21 @@ export interface NodeDefinition {
   readonly oneditdelete: (this: EditorNode) => void;
 }
 
+/** What the editor's jQuery wraps; only handed through. */
+interface JQueryElement {
+  readonly jquery: string;
+}
+
 export interface EditorRED {
   /** Text for `namespace:key`; a node's namespace is `<package>/<type>`. Values fill in `__name__`. */
   _(key: string, values?: Readonly<Record<string, string | number>>): string;
   readonly nodes: { registerType(type: string, definition: NodeDefinition): void };
   readonly settings: { readonly httpNodeRoot?: string; readonly [setting: string]: unknown };
-  readonly clipboard: { copyText(value: string, element?: unknown, message?: string): boolean };
+  /** Says so in a bubble at `element`, by a key of the editor's own texts. */
+  readonly clipboard: { copyText(value: string, element: JQueryElement, message: string): boolean };
 }
 
 declare global {
   const RED: EditorRED;
+  const $: (element: Element) => JQueryElement;
 }

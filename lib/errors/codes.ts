@@ -17,6 +17,16 @@ export const ERROR_CODES = {
   ERR_SLUICE_INGEST_TOKEN: 'the bearer token of a request is missing or wrong',
   ERR_SLUICE_SOURCE_UNKNOWN: 'no live source has this id',
   // inbox
+  ERR_SLUICE_INBOX_FULL: 'the inbox is at its quota',
+  ERR_SLUICE_INBOX_DISK_FULL: 'the disk of the inbox is full',
+  ERR_SLUICE_INBOX_LOCKED: 'another process uses the inbox',
+  ERR_SLUICE_INBOX_NEWER: 'the inbox was written by a newer version',
+  ERR_SLUICE_INBOX_FOREIGN: 'the file of the inbox belongs to another program',
+  ERR_SLUICE_INBOX_UNWRITABLE: 'the file of the inbox cannot be written',
+  ERR_SLUICE_INBOX_CORRUPT: 'the file of the inbox was damaged',
+  ERR_SLUICE_INBOX_IO: 'the disk of the inbox fails',
+  ERR_SLUICE_INBOX_WORKER: 'the thread of the inbox ended',
+  ERR_SLUICE_INBOX_CLOSED: 'the inbox is closed',
   ERR_SLUICE_INBOX_CRASHES: 'a record ended the process each time it was sent',
   // delivery
   ERR_SLUICE_DELIVERY_FAILED: 'a node failed with an error that has no code of ours',

@@ -8,8 +8,10 @@ import type { LiveNode, Scope } from './live-nodes';
 interface Catcher {
   readonly node: LiveNode;
   readonly group: string;
-  /** Definition ids, `group`, or undefined for every node around it. */
-  readonly scope: ReadonlySet<string> | 'group' | undefined;
+  /** Definition ids of the nodes it is for; undefined when it names none. */
+  readonly ids: ReadonlySet<string> | undefined;
+  /** Only for nodes in its group. */
+  readonly groupOnly: boolean;
   readonly uncaught: boolean;
 }
 
@@ -23,11 +25,11 @@ interface Surroundings {
 function catcherOf(node: LiveNode): Catcher {
   const { scope, uncaught, g } = node.config;
   const group = textOf(g);
-  const inGroup = scope === 'group' && group !== '';
   return {
     node,
     group,
-    scope: Array.isArray(scope) ? new Set(idsIn(scope)) : inGroup ? 'group' : undefined,
+    ids: Array.isArray(scope) ? new Set(idsIn(scope)) : undefined,
+    groupOnly: scope === 'group' && group !== '',
     uncaught: uncaught === true,
   };
 }
@@ -39,12 +41,12 @@ function rank(catcher: Catcher): number {
 }
 
 function surroundingsOf(scope: Scope): Surroundings {
-  const catchers = [...scope.members.values()]
+  const catchers = scope.nodes
     .filter((node) => node.config.type === 'catch')
     .map(catcherOf)
     .sort((a, b) => rank(a) - rank(b));
   const named = new Set<string>();
-  for (const { scope: ids } of catchers) if (ids instanceof Set) for (const id of ids) named.add(id);
+  for (const { ids } of catchers) for (const id of ids ?? []) named.add(id);
   return { catchers, named, answers: new Map() };
 }
 
@@ -58,9 +60,9 @@ function groupChain(groups: ReadonlyMap<string, string>, group: string): string[
 function takers(catchers: readonly Catcher[], node: LiveNode): readonly LiveNode[] {
   const chain = groupChain(node.scope.definition.groups, textOf(node.config.g));
   const candidates = catchers.flatMap((catcher) => {
-    if (catcher.scope instanceof Set && !catcher.scope.has(node.config.id)) return [];
+    if (catcher.ids?.has(node.config.id) === false) return [];
     const nesting = chain.indexOf(catcher.group);
-    if (catcher.scope === 'group' && nesting < 0) return [];
+    if (catcher.groupOnly && nesting < 0) return [];
     return [{ catcher, distance: nesting < 0 ? chain.length : nesting }];
   });
   candidates.sort((a, b) => a.distance - b.distance);

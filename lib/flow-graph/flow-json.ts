@@ -11,9 +11,11 @@ export function idsIn(value: unknown): string[] {
   return value.filter((id): id is string => typeof id === 'string' && id !== '');
 }
 
-/** Wired ids per output. */
-export function wiresOf(node: FlowConfigNode): string[][] {
-  return Array.isArray(node.wires) ? node.wires.map(idsIn) : [];
+/** The lists of wired ids, one per output; null and other strangers may be among the ids. */
+export function outputsOf(node: FlowConfigNode): (readonly unknown[])[] {
+  return Array.isArray(node.wires)
+    ? node.wires.map((ids: unknown) => (Array.isArray(ids) ? (ids as unknown[]) : []))
+    : [];
 }
 
 export function textOf(value: unknown): string {
@@ -96,8 +98,9 @@ export function readFlow(flows: readonly FlowConfigNode[]): FlowJson {
   const tabs = new Map<string, Definition>();
   const subflows = new Map<string, Definition>();
   // The runtime keeps the last of two nodes with one id.
-  const nodes = new Map(flows.map((node) => [node.id, node]));
-  for (const node of nodes.values()) {
+  const nodes = new Map<string, FlowConfigNode>();
+  for (const node of flows) {
+    nodes.set(node.id, node);
     if (node.type === 'tab') tabs.set(node.id, define(node.id, node));
     if (node.type === 'subflow') subflows.set(node.id, define(node.id, node));
   }

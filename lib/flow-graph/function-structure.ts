@@ -80,7 +80,7 @@ export function structureOf(code: string): CodeStructure {
     return last;
   };
 
-  const describe = (match: RegExpExecArray): InnerFunction | undefined => {
+  const describe = (match: RegExpExecArray): InnerFunction => {
     let start = match.index;
     let async = match.groups?.async !== undefined;
     let body = match.index + match[0].length;
@@ -99,6 +99,6 @@ export function structureOf(code: string): CodeStructure {
     const declared = /[(,=:?&|]\s*$/.test(before(code, start)) ? '' : (match.groups?.name ?? '');
     return { start, bodyStart, bodyEnd, name: assigned ?? declared, async };
   };
-  const functions = [...code.matchAll(FUNCTION)].flatMap((match) => describe(match) ?? []);
+  const functions = [...code.matchAll(FUNCTION)].map(describe);
   return { code, openerOf, functions, statementStart };
 }

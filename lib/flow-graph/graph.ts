@@ -4,17 +4,20 @@
  */
 import type { FlowConfigNode } from '../node-red/types';
 import { catchersByNode } from './catchers';
-import { idsIn, readFlow, textOf, wiresOf, type FlowJson } from './flow-json';
-import { expand, type LiveNode, type LiveNodes, type Scope } from './live-nodes';
+import { idsIn, outputsOf, readFlow, textOf, type FlowJson } from './flow-json';
+import { expand, neighbour, type LiveNode, type LiveNodes, type Scope } from './live-nodes';
 import { roleOf as ownRoles, SILENT_TYPES, type Role, type RoleOf } from './node-types';
 import { remarksOn, type Remarks } from './remarks';
 import { returning } from './returning';
 
+/** Vertices per output. */
+type Outputs = readonly (readonly number[])[];
+
 export interface Vertex {
-  /** Where what the node sends goes, per output; a hub has one output. */
-  readonly outputs: readonly (readonly number[])[];
+  /** Where what the node sends goes; a hub has one output. */
+  readonly outputs: Outputs;
   /** Complete nodes that watch it. */
-  readonly completes: number[];
+  completes: number[] | undefined;
   /** Hub of the catch nodes that get its errors, or -1. */
   catches: number;
   /** Vertex that it calls by link, or -1. */
@@ -42,24 +45,31 @@ export interface FlowGraph {
   readonly roleOf: RoleOf;
 }
 
-function resolve(live: LiveNodes, scope: Scope, id: string): LiveNode | undefined {
-  return scope.owner ? scope.members.get(id) : live.byId.get(id);
+const NOTHING: readonly number[] = [];
+
+function indexesOf(scope: Scope, ids: Iterable<unknown>): number[] {
+  const indexes: number[] = [];
+  for (const id of ids) {
+    const node = typeof id === 'string' ? scope.names.get(id) : undefined;
+    if (node) indexes.push(node.index);
+  }
+  return indexes;
 }
 
 /**
  * Live targets per output. Wires of a subflow's definition that leave it are dead, and what feeds an output of it goes on
  * by the wires of the instance. Owners precede what is inside them, so theirs are known first.
  */
-function sendTargets(flow: FlowJson, live: LiveNodes): number[][][] {
-  const targets: number[][][] = [];
+function sendTargets(flow: FlowJson, live: LiveNodes): Outputs[] {
+  const targets: Outputs[] = [];
   for (const { config, scope } of live.nodes) {
     const linked = config.type === 'link out' ? flow.links.get(config.id) : undefined;
-    const wires = linked ? [[...linked]] : wiresOf(config);
-    const outputs = wires.map((ids) => ids.flatMap((id) => resolve(live, scope, id)?.index ?? []));
+    const outputs: (readonly number[])[] = [];
+    for (const ids of linked ? [linked] : outputsOf(config)) outputs.push(indexesOf(scope, ids));
     const outer = scope.owner ? targets[scope.owner.index] : undefined;
     for (const { port, output } of scope.definition.exits.get(config.id) ?? []) {
-      while (outputs.length <= port) outputs.push([]);
-      outputs[port] = [...(outputs[port] ?? []), ...(outer?.[output] ?? [])];
+      while (outputs.length <= port) outputs.push(NOTHING);
+      outputs[port] = [...(outputs[port] ?? NOTHING), ...(outer?.[output] ?? NOTHING)];
     }
     targets.push(outputs);
   }
@@ -67,10 +77,10 @@ function sendTargets(flow: FlowJson, live: LiveNodes): number[][][] {
 }
 
 /** An open instance sends into its inside, and past it where the subflow's input is wired straight to an output. */
-function entriesOf(inside: Scope, outputs: readonly number[][]): number[] {
-  const entries = inside.definition.entries.flatMap((id) => inside.members.get(id)?.index ?? []);
+function entriesOf(inside: Scope, outputs: Outputs): number[] {
+  const entries = indexesOf(inside, inside.definition.entries);
   const past = inside.definition.exits.get(inside.definition.id) ?? [];
-  return [...entries, ...past.flatMap(({ output }) => outputs[output] ?? [])];
+  return [...entries, ...past.flatMap(({ output }) => outputs[output] ?? NOTHING)];
 }
 
 function linkMode(config: FlowConfigNode): string {
@@ -78,10 +88,10 @@ function linkMode(config: FlowConfigNode): string {
 }
 
 function completesOf({ config, scope }: LiveNode): LiveNode[] {
-  const wired = new Set(wiresOf(config).flat());
+  const wired = new Set(outputsOf(config).flat());
   // The runtime leaves out what the complete node is itself wired to.
   const watched = idsIn(config.scope).filter((id) => !wired.has(id));
-  return watched.flatMap((id) => scope.members.get(id) ?? []).filter((node) => !node.inside);
+  return watched.flatMap((id) => neighbour(scope, id) ?? []).filter((node) => !node.inside);
 }
 
 class Builder {
@@ -93,12 +103,12 @@ class Builder {
     private readonly roleOf: RoleOf,
   ) {}
 
-  addNode(node: LiveNode, outputs: number[][]): void {
+  addNode(node: LiveNode, outputs: Outputs): void {
     const mode = linkMode(node.config);
     const sends = mode === '' || mode === 'link';
     this.vertices.push({
       outputs: node.inside ? [entriesOf(node.inside, outputs)] : sends ? outputs : [],
-      completes: [],
+      completes: undefined,
       catches: -1,
       call: -1,
       loose: false,
@@ -116,7 +126,7 @@ class Builder {
     this.hubs.set(key, index);
     this.vertices.push({
       outputs: [members()],
-      completes: [],
+      completes: undefined,
       catches: -1,
       call: -1,
       loose: false,
@@ -129,11 +139,11 @@ class Builder {
 
   /** Targets by name or id: link ins on tabs, and those beside the caller when it is inside a subflow. */
   anyLinkIn(caller: Scope): number {
-    const linkIns = (nodes: Iterable<LiveNode>) =>
-      [...nodes].filter((node) => node.config.type === 'link in').map((node) => node.index);
+    const linkIns = (nodes: readonly LiveNode[]) =>
+      nodes.filter((node) => node.config.type === 'link in').map((node) => node.index);
     const onTabs = this.hub(this.live, () => linkIns(this.live.nodes.filter((node) => !node.scope.owner)));
     if (!caller.owner) return onTabs;
-    return this.hub(caller, () => [onTabs, ...linkIns(caller.members.values())]);
+    return this.hub(caller, () => [onTabs, ...linkIns(caller.nodes)]);
   }
 
   linkCall(node: LiveNode, vertex: Vertex): void {
@@ -146,7 +156,7 @@ class Builder {
     const target = typeof links === 'string' ? links : idsIn(links)[0];
     if (target === undefined) return;
     // The runtime looks inside the subflow first, then at run-time ids.
-    const found = node.scope.members.get(target) ?? this.live.byId.get(target);
+    const found = node.scope.names.get(target) ?? this.live.byId.get(target);
     if (found?.config.type === 'link in') vertex.call = found.index;
   }
 }
@@ -159,7 +169,7 @@ export function buildFlowGraph(flows: readonly FlowConfigNode[], roleOf: RoleOf 
   const builder = new Builder(live, roleOf);
   const { vertices } = builder;
   const targets = sendTargets(flow, live);
-  for (const node of live.nodes) builder.addNode(node, targets[node.index] ?? []);
+  for (const node of live.nodes) builder.addNode(node, targets[node.index] ?? [NOTHING]);
 
   const catchersOf = catchersByNode(live.scopes);
   let hasInnerLinkIns = false;
@@ -174,7 +184,10 @@ export function buildFlowGraph(flows: readonly FlowConfigNode[], roleOf: RoleOf 
       vertex.call = builder.anyLinkIn(node.scope);
     }
     if (type === 'complete') {
-      for (const watched of completesOf(node)) vertices[watched.index]?.completes.push(node.index);
+      for (const { index } of completesOf(node)) {
+        const watched = vertices[index];
+        if (watched) (watched.completes ??= []).push(node.index);
+      }
     }
     if (SILENT_TYPES.has(type)) continue;
     const catchers = catchersOf(node);

@@ -11,8 +11,9 @@ export interface Scope {
   readonly tab: string;
   /** The instance whose inside this is; undefined for a tab. */
   readonly owner: LiveNode | undefined;
-  /** Definition id -> its live node in here. */
-  readonly members: Map<string, LiveNode>;
+  readonly nodes: LiveNode[];
+  /** What ids in wires mean here: inside an instance its own definition's ids, on a tab all run-time ids. */
+  readonly names: Map<string, LiveNode>;
 }
 
 export interface LiveNode {
@@ -35,6 +36,12 @@ export interface LiveNodes {
 /** Nested instances multiply: a file of a hundred lines can ask for 2^60 nodes. Past this many, instances stay closed. */
 const MAX_NODES = 200_000;
 
+/** The node of this id in the same tab or instance. */
+export function neighbour(scope: Scope, id: string): LiveNode | undefined {
+  const found = scope.names.get(id);
+  return found?.scope === scope ? found : undefined;
+}
+
 function contains(scope: Scope, definition: Definition): boolean {
   for (let at: Scope | undefined = scope; at; at = at.owner?.scope) {
     if (at.definition === definition) return true;
@@ -48,7 +55,13 @@ export function expand(flow: FlowJson): LiveNodes {
   const scopes: Scope[] = [];
 
   const open = (definition: Definition, tab: string, owner: LiveNode | undefined): Scope => {
-    const scope: Scope = { definition, tab, owner, members: new Map() };
+    const scope: Scope = {
+      definition,
+      tab,
+      owner,
+      nodes: [],
+      names: owner ? new Map<string, LiveNode>() : byId,
+    };
     scopes.push(scope);
     return scope;
   };
@@ -65,8 +78,9 @@ export function expand(flow: FlowJson): LiveNodes {
         closed: undefined,
       };
       nodes.push(node);
+      scope.nodes.push(node);
       byId.set(id, node);
-      scope.members.set(config.id, node);
+      if (scope.owner) scope.names.set(config.id, node);
       const subflow = subflowOf(config.type);
       if (subflow !== undefined) enter(node, flow.subflows.get(subflow));
     }

@@ -6,32 +6,36 @@
 /** Queue id -> the sinks its output surely reaches (`Reach.certain`). */
 export type CertainReach = ReadonlyMap<string, readonly string[]>;
 
-function queuesBehind(start: string, certain: CertainReach): Set<string> {
-  const behind = new Set<string>();
+function reachable(start: string, next: (queue: string) => readonly string[]): Set<string> {
+  const found = new Set<string>();
   const work = [start];
   for (let at = work.pop(); at !== undefined; at = work.pop()) {
-    for (const next of certain.get(at) ?? []) {
-      if (!certain.has(next) || behind.has(next)) continue;
-      behind.add(next);
-      work.push(next);
+    for (const queue of next(at)) {
+      if (found.has(queue)) continue;
+      found.add(queue);
+      work.push(queue);
     }
   }
-  return behind;
+  return found;
 }
 
-/** For each queue, those in a ring with it (over any number of queues), itself included when its records come back. */
-export function queueRings(certain: CertainReach): Map<string, ReadonlySet<string>> {
-  const behind = new Map([...certain.keys()].map((queue) => [queue, queuesBehind(queue, certain)]));
-  return new Map(
-    [...behind].map(([queue, others]) => [
-      queue,
-      new Set([...others].filter((other) => behind.get(other)?.has(queue))),
-    ]),
-  );
+/** The queues in a ring with this one, over any number of others; itself included when its records come back to it. */
+export function queueRing(queue: string, certain: CertainReach): ReadonlySet<string> {
+  const feeders = new Map<string, string[]>();
+  for (const [from, sinks] of certain) {
+    for (const to of sinks) {
+      const known = feeders.get(to);
+      if (known) known.push(from);
+      else feeders.set(to, [from]);
+    }
+  }
+  const fed = reachable(queue, (at) => certain.get(at) ?? []);
+  const feeding = reachable(queue, (at) => feeders.get(at) ?? []);
+  return new Set([...fed].filter((other) => feeding.has(other)));
 }
 
 /** The sinks that a queue's output waits for. */
 export function awaitedSinks(queue: string, certain: CertainReach): string[] {
-  const ring = queueRings(certain).get(queue);
-  return (certain.get(queue) ?? []).filter((sink) => sink !== queue && !ring?.has(sink));
+  const ring = queueRing(queue, certain);
+  return (certain.get(queue) ?? []).filter((sink) => sink !== queue && !ring.has(sink));
 }

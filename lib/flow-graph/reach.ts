@@ -89,7 +89,7 @@ class Walk {
     this.push(vertex.catches);
     this.call(vertex);
     if (!this.goOn(vertex)) return;
-    for (const to of vertex.completes) this.push(to);
+    for (const to of vertex.completes ?? []) this.push(to);
     // A queue takes custody: what it sends is its own affair.
     if (vertex.role !== 'queue') this.send(vertex);
   }

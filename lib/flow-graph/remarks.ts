@@ -17,7 +17,10 @@ const LINK_CALL = /\blinkcall\s*\(/;
 const STORES_CONTEXT = /\b(?:flow|global|context)\s*\.\s*set\s*\(/;
 const CONTEXT = 'keeps values in context, where other nodes may pick them up';
 
+const NONE: Remarks = {};
+
 function onFunction(code: string): Remarks {
+  if (!/linkcall|node\.send|\.\s*set\s*\(/.test(code)) return NONE;
   return {
     ...(LINK_CALL.test(code) && { callsLinks: true }),
     ...(sendsLater(code) && {
@@ -33,7 +36,7 @@ function onChange(rules: unknown): Remarks {
     isRecord(rule) &&
     ((rule.t === 'set' && (rule.pt === 'flow' || rule.pt === 'global')) ||
       (rule.t === 'move' && (rule.tot === 'flow' || rule.tot === 'global')));
-  return Array.isArray(rules) && rules.some(stores) ? { channel: CONTEXT } : {};
+  return Array.isArray(rules) && rules.some(stores) ? { channel: CONTEXT } : NONE;
 }
 
 /** A trigger node is done at once and sends its second message, or its repetitions, later. */
@@ -41,7 +44,7 @@ function onTrigger(node: FlowConfigNode): Remarks {
   const duration = Number.parseFloat(String(node.duration ?? ''));
   const sendsSecond = node.op2type !== 'nul' && (duration !== 0 || node.overrideDelay === true);
   const repeats = duration < 0 && node.op1type !== 'nul';
-  if (!(duration < 0 ? repeats : sendsSecond)) return {};
+  if (!(duration < 0 ? repeats : sendsSecond)) return NONE;
   return {
     untrackable: repeats
       ? 'the trigger repeats its message after it counts as finished'
@@ -54,14 +57,14 @@ function remarkOn(node: FlowConfigNode): Remarks {
   if (node.type === 'change') return onChange(node.rules);
   if (node.type === 'trigger') return onTrigger(node);
   const channel = CHANNELS.get(node.type);
-  return channel === undefined ? {} : { channel };
+  return channel === undefined ? NONE : { channel };
 }
 
 export function remarksOn(flows: readonly FlowConfigNode[]): Map<FlowConfigNode, Remarks> {
   const remarks = new Map<FlowConfigNode, Remarks>();
   for (const node of flows) {
     const remark = remarkOn(node);
-    if (Object.keys(remark).length > 0) remarks.set(node, remark);
+    if (remark.callsLinks || remark.untrackable || remark.channel) remarks.set(node, remark);
   }
   return remarks;
 }

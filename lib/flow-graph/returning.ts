@@ -25,7 +25,7 @@ function reversed(vertices: readonly Vertex[]): Edges[] {
     if (vertex.catches >= 0) edges[vertex.catches]?.free.push(from);
     if (vertex.gated && vertex.call >= 0) edges[vertex.call]?.callers.push(from);
     const kind = vertex.gated ? 'gated' : 'free';
-    for (const to of vertex.completes) edges[to]?.[kind].push(from);
+    for (const to of vertex.completes ?? []) edges[to]?.[kind].push(from);
     if (vertex.role === 'queue') continue;
     for (const to of vertex.outputs.flat()) edges[to]?.[kind].push(from);
   }

@@ -35,7 +35,6 @@ export interface InboxRunnerDeps {
     attempt: number,
     holds: ReadonlyMap<string, Hold>,
   ) => Promise<Verdict>;
-  readonly now: () => number;
   readonly random: () => number;
   /** A record that is parked now, or a failure of the inbox itself. */
   readonly report: (error: Error) => void;

@@ -2,15 +2,16 @@
  * What `signed-webhook` and `ingest-api` share: a path on the HTTP door, the entry behind it, the inbox, membership in
  * the registry, status and close. Each node adds how its requests are verified.
  */
-import { flowRetryLater, send } from '../api/answers';
 import { makeEndpoint, type Door, type DoorCounters } from '../api/receive';
 import type { HttpSourceConfig } from '../config/http-source';
 import type { Hold, Source } from '../delivery/contract';
-import { Entry, type TrackedRecord } from '../delivery/entry';
+import { FLOW_RETRY_SECS, refuse } from '../delivery/admission';
+import { Entry, NO_RECORDS, type IncomingRecord, type Outcome, type TrackedRecord } from '../delivery/entry';
 import { ConfigError } from '../errors/errors';
 import type { Inbox, KnownVerdict } from '../inbox/contract';
 import { InboxRunner } from '../inbox/inbox-runner';
 import { decodeBody } from '../webhook/body-codec';
+import type { Endpoint } from './http-front';
 import { errorLabel } from './input';
 import { runtimeOf, type SluiceRuntime } from './runtime';
 import { statusLine, type StatusLine } from './status';
@@ -65,6 +66,7 @@ class HttpSource implements Source {
   #inbox: Inbox | undefined;
   #fault: unknown;
   #isOpen = false;
+  readonly #opened: Promise<Entry>;
 
   constructor(
     private readonly runtime: SluiceRuntime,
@@ -81,22 +83,20 @@ class HttpSource implements Source {
     }
     ({ id: this.id, type: this.type, z: this.z } = node);
     this.name = parts.name;
-    const closed: Parameters<typeof runtime.front.mount>[1] = (_req, res) => send(res, flowRetryLater);
-    let serve = closed;
-    this.#removals.push(runtime.front.mount(parts.path, (req, res, tail) => serve(req, res, tail)));
+    this.#opened = this.#open();
+    this.#opened.catch((error: unknown) => {
+      this.#fault = error;
+      this.node.error(error);
+    });
+    this.#removals.push(runtime.front.mount(parts.path, this.#endpoint()));
     this.#removals.push(runtime.registry.addSource(this));
     runtime.metrics.declareSource(this.name);
     this.#checking = setInterval(() => this.#show(), STATUS_INTERVAL_MS);
     this.#checking.unref();
-    this.#open()
-      .then(
-        (endpoint) => (serve = endpoint),
-        (error: unknown) => {
-          this.#fault = error;
-          this.node.error(error);
-        },
-      )
-      .finally(() => this.#show());
+    this.#opened.then(
+      () => this.#show(),
+      () => this.#show(),
+    );
   }
 
   status(): Readonly<Record<string, unknown>> {
@@ -106,8 +106,7 @@ class HttpSource implements Source {
       ...this.parts.fields,
       path: this.runtime.front.urlOf(this.parts.path),
       respond: this.parts.config.respond,
-      backpressured: 0,
-      ...this.#flow?.counters(),
+      ...(this.#flow?.counters() ?? NO_RECORDS),
       unauthorized,
       malformed,
       too_large: tooLarge,
@@ -149,33 +148,26 @@ class HttpSource implements Source {
     return respond === 'on_receipt' || dedupeHours > 0;
   }
 
-  async #open(): Promise<ReturnType<typeof makeEndpoint>> {
-    const { config, door, name } = this.parts;
-    const { registry, metrics, bodyBudget } = this.runtime;
+  async #open(): Promise<Entry> {
+    const { config, name } = this.parts;
     if (this.#usesInbox) this.#inbox = await this.runtime.inbox.use();
     const inbox = this.#inbox;
-    const admit = (bytes: number) => registry.admit(this.id, bytes, 1);
+    const admit = (bytes: number) => this.runtime.registry.admit(this.id, bytes, 1);
     const dedupeMs = config.dedupeHours * HOUR_MS;
     if (inbox && config.respond === 'on_receipt') {
-      const options = {
-        source: this.#sourceKey,
-        window: config.maxInFlight,
-        retries: config.inboxRetries,
-        dedupeMs,
-      };
-      const report = (error: Error) => this.node.warn(error.message);
-      const deliver = this.#deliver;
-      this.#runner = new InboxRunner(options, {
-        inbox,
-        admit,
-        deliver,
-        now: Date.now,
-        random: Math.random,
-        report,
-      });
+      this.#runner = new InboxRunner(
+        { source: this.#sourceKey, window: config.maxInFlight, retries: config.inboxRetries, dedupeMs },
+        {
+          inbox,
+          admit,
+          deliver: this.#deliver,
+          random: Math.random,
+          report: (error) => this.node.warn(error.message),
+        },
+      );
       if (this.#isOpen) this.#runner.resume();
     }
-    const entry = new Entry(
+    this.#flow = new Entry(
       {
         source: name,
         respond: config.respond,
@@ -186,19 +178,40 @@ class HttpSource implements Source {
       {
         admit,
         deliver: (record, holds) => this.#deliver(record, 1, holds),
-        metrics,
+        metrics: this.runtime.metrics,
         receiver: this.#runner,
         memory: inbox && dedupeMs > 0 ? this.#memory(inbox, dedupeMs) : undefined,
       },
     );
-    this.#flow = entry;
-    const limits = { maxBytes: config.maxBodyKb * 1024, timeoutMs: BODY_TIMEOUT_MS, budget: bodyBudget };
-    const report = (error: unknown) => this.node.error(error);
+    return this.#flow;
+  }
+
+  #endpoint(): Endpoint {
+    const { config, door, name } = this.parts;
+    // Records that come while the inbox opens wait for that; a redeploy shouldn't cost their sender a retry.
+    const take = (record: IncomingRecord) => this.#flow?.take(record) ?? this.#takeWhenOpen(record);
     return makeEndpoint(
-      entry,
+      take,
       { ...door, decode: (body, contentType) => decodeBody(config.codec, body, contentType) },
-      { topic: name, limits, keepRaw: config.keepRaw, now: Date.now, report },
+      {
+        topic: name,
+        limits: {
+          maxBytes: config.maxBodyKb * 1024,
+          timeoutMs: BODY_TIMEOUT_MS,
+          budget: this.runtime.bodyBudget,
+        },
+        keepRaw: config.keepRaw,
+        now: Date.now,
+        report: (error) => this.node.error(error),
+      },
       this.#counters,
+    );
+  }
+
+  #takeWhenOpen(record: IncomingRecord): Promise<Outcome> {
+    return this.#opened.then(
+      (entry) => entry.take(record),
+      () => ({ kind: 'refused', refusal: refuse('inbox', FLOW_RETRY_SECS) }),
     );
   }
 

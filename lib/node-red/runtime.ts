@@ -1,7 +1,7 @@
 import { createLineage } from '../delivery/lineage/lineage';
 import type { Lineage } from '../delivery/lineage/contract';
 import { Registry } from '../delivery/registry';
-import { openInbox } from '../inbox/inbox-file';
+import { openInbox } from '../inbox/inbox';
 import { createMetrics, type Metrics } from '../metrics/metrics';
 import { Quota } from '../quota/quota';
 import { mountAdminRoutes } from './admin-routes';
@@ -59,8 +59,12 @@ function createRuntime(RED: NodeRED): SluiceRuntime {
     metrics: createMetrics({ aliases: settings.metricAliases }),
     front,
     bodyBudget: new Quota(settings.bodyBudgetMb * MB),
-    inbox: new SharedInbox(settings.dataDir, (file) =>
-      openInbox({ file, quotaBytes: settings.inboxQuotaMb * MB }),
+    inbox: new SharedInbox(() =>
+      openInbox({
+        dataDir: settings.dataDir,
+        quotaBytes: settings.inboxQuotaMb * MB,
+        now: Date.now,
+      }),
     ),
   };
 }

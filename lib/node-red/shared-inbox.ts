@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import type { Inbox } from '../inbox/contract';
 
 /** The runtime's one inbox file, open while a source uses it. A deploy may close and open it again. */
@@ -7,15 +6,12 @@ export class SharedInbox {
   #opened: Promise<Inbox> | undefined;
   #closing: Promise<void> = Promise.resolve();
 
-  constructor(
-    private readonly dataDir: string,
-    private readonly open: (file: string) => Promise<Inbox>,
-  ) {}
+  constructor(private readonly open: () => Promise<Inbox>) {}
 
   /** Each call needs one `release`. Rejects with StoreError when the file can't be used. */
   use(): Promise<Inbox> {
     this.#users += 1;
-    this.#opened ??= this.#closing.then(() => this.open(join(this.dataDir, 'inbox.db')));
+    this.#opened ??= this.#closing.then(this.open);
     return this.#opened;
   }
 

@@ -1,8 +1,8 @@
 /**
  * Order per key: a record goes out only when every earlier one of its key is done or dead. Its lane belongs to the
  * oldest record of the key (the head), whether that is out for delivery or parked for its next attempt; later ones wait
- * leased in memory, bounded. Records parked by an earlier run have no lane yet: until each of them has come back once,
- * nothing but parked records is leased (`strict`).
+ * leased in memory, bounded; only heads are ever parked. Those parked by an earlier run have no lane yet: until each of
+ * them has come back once, nothing but parked records is leased.
  */
 import type { LeasedRecord, Settlement } from './contract';
 import { DueOrder } from './due-order';
@@ -20,12 +20,6 @@ interface Lane {
   readonly waiting: LeasedRecord[];
 }
 
-/** A record that is given back to the store, to be leased again not before its lane's head. */
-export interface GivenBack {
-  readonly lease: LeasedRecord;
-  readonly dueAt: number;
-}
-
 export class DrainLanes {
   readonly #lanes = new Map<string, Lane>();
   readonly #laneOf = new Map<number, Lane>();
@@ -35,8 +29,9 @@ export class DrainLanes {
   #waitingBytes = 0;
   #strange: number;
 
-  /** `parkedBefore` = records that were parked when the queue was opened. */
+  /** `keyName` tells lanes by another key apart; `parkedBefore` = records parked when the queue was opened. */
   constructor(
+    readonly keyName: string,
     readonly keyOf: (lease: LeasedRecord) => string,
     maxInFlight: number,
     parkedBefore: number,
@@ -55,15 +50,15 @@ export class DrainLanes {
     return this.#strange > 0 || this.#waiting >= this.#maxWaiting || this.#lanes.size >= MAX_LANES;
   }
 
-  /** Takes in a leased record; true if it may go out, else it waits for its lane. */
-  admit(lease: LeasedRecord): boolean {
+  /** Takes in a leased record, `parked` until now or not; true if it may go out, else it waits for its lane. */
+  admit(lease: LeasedRecord, parked: boolean): boolean {
     const own = this.#laneOf.get(lease.seq);
     if (own) {
       own.dueAt = undefined;
       this.#parkedHeads.remove(lease.seq);
       return true;
     }
-    if (this.#strange > 0) this.#strange -= 1;
+    if (parked && this.#strange > 0) this.#strange -= 1;
     const key = this.keyOf(lease);
     const lane = this.#lanes.get(key);
     if (!lane) {
@@ -104,16 +99,18 @@ export class DrainLanes {
     }
   }
 
-  /** Empties the lane of a record (or those of all parked heads), in order, for the store to keep. */
-  giveBack(now: number, seq?: number): GivenBack[] {
-    const lanes = seq === undefined ? [...this.#lanes.values()].filter(isParked) : [this.#laneOf.get(seq)];
-    return lanes.flatMap((lane) => {
-      if (!lane) return [];
-      const dueAt = Math.max(now, lane.dueAt ?? now);
-      const leases = lane.waiting.splice(0);
-      leases.forEach((lease) => this.#left(lease));
-      return leases.map((lease, index) => ({ lease, dueAt: dueAt + index + 1 }));
-    });
+  /** Empties the lanes: every record that waits, oldest first. */
+  takeWaiting(): LeasedRecord[] {
+    const waiting = [...this.#lanes.values()].flatMap((lane) => lane.waiting.splice(0));
+    this.#waiting = 0;
+    this.#waitingBytes = 0;
+    return waiting.sort((a, b) => a.seq - b.seq);
+  }
+
+  /** When `released` may find something, if at all. */
+  nextCheckAt(): number | undefined {
+    const first = this.#parkedHeads.first();
+    return first && first.dueAt + OVERDUE_MS;
   }
 
   #lead(lane: Lane): void {
@@ -139,8 +136,4 @@ export class DrainLanes {
     this.#waiting -= 1;
     this.#waitingBytes -= lease.record.byteLength;
   }
-}
-
-function isParked({ dueAt }: Lane): boolean {
-  return dueAt !== undefined;
 }

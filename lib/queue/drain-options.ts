@@ -26,6 +26,8 @@ export interface DrainOptions {
   readonly deliver: (lease: LeasedRecord) => Promise<Verdict>;
   /** Lane of a record with `ordering: key`. */
   readonly keyOf?: (lease: LeasedRecord) => string;
+  /** What `keyOf` reads: a drain that takes a store over keeps the lanes of one with the same name. */
+  readonly keyName?: string;
   /** Asked before each record; costs little. */
   readonly readiness: (bytes: number) => Readiness;
   /** Called once the settlement is durable. */

@@ -71,7 +71,8 @@ export function settlementFor(
       }
       return exhausted ? givenUp(verdict.reason) : retry(delay(attempt), true, true);
     case 'failed':
-      if (isRefusal(verdict)) return retry(delay(1, verdict.retryAfterMs), false);
+      // Its Retry-After is for origins far away; here asking again costs little.
+      if (isRefusal(verdict)) return retry(delay(1), false);
       if (verdict.failure === 'permanent') {
         const code = codeOf(verdict.error) ?? 'ERR_SLUICE_QUEUE_REJECTED';
         return { seq, outcome: 'dead', code, reason: verdict.error.message };

@@ -5,9 +5,11 @@
  * until its settlement is committed, so one that can't be settled is delivered again after a restart and never lost;
  * with `fifo` no record overtakes one that waits for its next attempt, across restarts too.
  */
+import { AsyncResource } from 'node:async_hooks';
 import type { Verdict } from '../delivery/verdict';
 import type { LeasedRecord, QueueStore, Settlement } from './contract';
-import { DrainLanes, type GivenBack } from './drain-lanes';
+import { leave, takeOver, type Handover } from './drain-handover';
+import { DrainLanes } from './drain-lanes';
 import { DrainPace } from './drain-pace';
 import type { DrainOptions, DrainState, DrainTimers, Readiness } from './drain-options';
 import { settlementFor } from './drain-settlement';
@@ -40,7 +42,11 @@ export class Drain {
   readonly #deliveries = new Set<Promise<void>>();
   readonly #settling = new Set<Promise<boolean>>();
   /** Leased, but the sink became full or a deploy began before they could go out. */
-  #ready: LeasedRecord[] = [];
+  readonly #ready: LeasedRecord[] = [];
+  #left: Handover | undefined;
+  /** In the context of the constructor: a change of the store may come from a message that a lineage follows. */
+  readonly #runApart = AsyncResource.bind(() => this.#run());
+  #round: Promise<void> = Promise.resolve();
   #bytesInFlight = 0;
   #running = false;
   #wakeAgain = false;
@@ -55,13 +61,31 @@ export class Drain {
     this.#store = options.store;
     this.#maxInFlight = options.policy.ordering === 'fifo' ? 1 : options.policy.maxInFlight;
     this.#pace = new DrainPace(this.#maxInFlight, options.policy.retryInitialMs);
-    if (options.policy.ordering === 'key' && options.keyOf) {
-      this.#lanes = new DrainLanes(options.keyOf, this.#maxInFlight, this.#store.counts().parked);
-    }
+    this.#lanes = this.#takeOver();
     this.#now = options.now ?? Date.now;
     this.#random = options.random ?? Math.random;
     this.#timers = options.timers ?? REAL_TIMERS;
     this.#removeListener = this.#store.onChange(() => this.wake());
+  }
+
+  /** Lanes for `ordering: key`, and what an earlier drain over the same store leased and didn't send. */
+  #takeOver(): DrainLanes | undefined {
+    const before = takeOver(this.#store);
+    const { keyOf, keyName = '' } = this.#options;
+    if (this.#options.policy.ordering !== 'key' || !keyOf) {
+      this.#ready.push(...(before?.ready.splice(0) ?? []), ...(before?.lanes?.takeWaiting() ?? []));
+      return undefined;
+    }
+    if (before?.lanes?.keyName === keyName) {
+      this.#ready.push(...before.ready.splice(0));
+      return before.lanes;
+    }
+    const lanes = new DrainLanes(keyName, keyOf, this.#maxInFlight, this.#store.counts().parked);
+    const leased = [...(before?.ready.splice(0) ?? []), ...(before?.lanes?.takeWaiting() ?? [])];
+    for (const lease of leased.sort((a, b) => a.seq - b.seq)) {
+      if (lanes.admit(lease, false)) this.#ready.push(lease);
+    }
+    return lanes;
   }
 
   /** Records handed to `deliver` and not settled yet. */
@@ -95,18 +119,19 @@ export class Drain {
       return;
     }
     this.#running = true;
-    void this.#run();
+    this.#round = this.#runApart();
   }
 
   /**
-   * Stops for good. Resolves when the settlements under way are committed and what was leased but not sent is given
-   * back, at most after `timeoutMs`. Deliveries still without a verdict go on; `settled` tells when they have ended.
+   * Stops for good. Resolves when the settlements under way are committed, at most after `timeoutMs`. Deliveries still
+   * without a verdict go on; `settled` tells when they have ended. What was leased and not sent is left to the next
+   * drain over the same store, or to the store's own close.
    */
   async close(timeoutMs: number): Promise<void> {
     this.#closed = true;
     this.#removeListener();
     this.#timers.clear(this.#timer);
-    void this.#giveBackLeased();
+    this.#left = leave(this.#store, this.#ready, this.#lanes);
     let timer: unknown;
     const bound = new Promise<void>((resolve) => {
       timer = this.#timers.set(resolve, timeoutMs);
@@ -115,8 +140,9 @@ export class Drain {
     this.#timers.clear(timer);
   }
 
-  /** Resolves when every delivery in flight has been settled. */
+  /** Resolves when every delivery in flight has been settled, and nothing more is being leased. */
   async settled(): Promise<void> {
+    await this.#round;
     while (this.#deliveries.size > 0) await Promise.allSettled(this.#deliveries);
   }
 
@@ -157,8 +183,8 @@ export class Drain {
       sent += 1;
       if (sent % SENT_PER_TURN === 0) await new Promise((resolve) => setImmediate(resolve));
     }
-    // Closed while a lease was on its way.
-    if (this.#closed) void this.#giveBackLeased();
+    // Closed while a lease was on its way, and the next drain has taken over already.
+    if (this.#closed && this.#left?.taken) for (const lease of this.#ready.splice(0)) this.#giveBack(lease);
   }
 
   /** Leases what the order allows. False when there is nothing to do now; the timer is set for what comes later. */
@@ -172,11 +198,12 @@ export class Drain {
     if (!onlyParked || (dueAt !== undefined && dueAt <= now)) {
       const maxBytes = MAX_BYTES_IN_FLIGHT - this.#bytesInFlight - (lanes?.waitingBytes ?? 0);
       const leased = await this.#store.lease(onlyParked ? 1 : room, Math.max(1, maxBytes));
-      for (const lease of leased) if (lanes?.admit(lease) ?? true) this.#ready.push(lease);
+      for (const lease of leased) if (lanes?.admit(lease, onlyParked) ?? true) this.#ready.push(lease);
       if (leased.length > 0) return true;
     }
     if (this.#ready.length > 0) return true;
-    if (dueAt !== undefined) this.#wakeIn(Math.max(MIN_TIMER_MS, dueAt - now));
+    const wakeAt = Math.min(dueAt ?? Infinity, lanes?.nextCheckAt() ?? Infinity);
+    if (wakeAt < Infinity) this.#wakeIn(Math.max(MIN_TIMER_MS, wakeAt - now));
     return false;
   }
 
@@ -210,7 +237,6 @@ export class Drain {
     if (!(await this.#track(this.#settle(settlement)))) return;
     const next = this.#lanes?.ended(settlement);
     if (next) this.#ready.push(next);
-    if (this.#closed) await this.#giveBackLane(lease.seq);
     this.#options.onSettled?.(lease, settlement, verdict);
   }
 
@@ -230,27 +256,10 @@ export class Drain {
     }
   }
 
-  /** Returns everything that is leased and not out, so that the next owner of the store gets it in order. */
-  async #giveBackLeased(): Promise<void> {
-    const now = this.#now();
-    const ready = this.#ready.splice(0);
-    await this.#giveBack([
-      ...ready.flatMap((lease) => [{ lease, dueAt: now }, ...(this.#lanes?.giveBack(now, lease.seq) ?? [])]),
-      ...(this.#lanes?.giveBack(now) ?? []),
-    ]);
-  }
-
-  /** The head of a lane ended after `close`: what waited for it goes back behind it. */
-  async #giveBackLane(seq: number): Promise<void> {
-    if (this.#ready.length > 0) return this.#giveBackLeased();
-    await this.#giveBack(this.#lanes?.giveBack(this.#now(), seq) ?? []);
-  }
-
-  async #giveBack(leases: readonly GivenBack[]): Promise<void> {
-    const settling = leases.map(({ lease: { seq }, dueAt }) =>
-      this.#track(this.#settle({ seq, outcome: 'retry', dueAt, spend: false, unknown: false })),
+  #giveBack({ seq }: LeasedRecord): void {
+    void this.#track(
+      this.#settle({ seq, outcome: 'retry', dueAt: this.#now(), spend: false, unknown: false }),
     );
-    await Promise.all(settling);
   }
 
   async #track(settling: Promise<boolean>): Promise<boolean> {

@@ -40,7 +40,11 @@ export class MemoryStore implements QueueStore {
   #evictedBytes = 0;
   #closed = false;
 
-  constructor(readonly now: () => number = Date.now) {}
+  /** `maxDead`: dead records that are counted; there is nothing of them to keep. */
+  constructor(
+    readonly now: () => number = Date.now,
+    readonly maxDead = 50_000,
+  ) {}
 
   append(record: Uint8Array, options: AppendOptions = {}): Promise<AppendResult> {
     if (this.#closed) return Promise.reject(closedError());
@@ -93,7 +97,7 @@ export class MemoryStore implements QueueStore {
       this.#due.put(entry.seq, settlement.dueAt);
     } else {
       this.#take(this.#leased, entry.seq);
-      if (settlement.outcome === 'dead') this.#dead += 1;
+      if (settlement.outcome === 'dead') this.#dead = Math.min(this.#dead + 1, this.maxDead);
     }
     this.#changed();
     return Promise.resolve();
@@ -137,9 +141,9 @@ export class MemoryStore implements QueueStore {
     return first(this.#queued);
   }
 
-  /** Parked records go first, then the oldest queued ones; a leased record is out for delivery and stays. */
+  /** Parked records go first, then the oldest queued ones, those out for delivery last: their settlement is ignored. */
   #evictDownTo(limit: number): void {
-    for (const from of [this.#parked, this.#queued]) {
+    for (const from of [this.#parked, this.#queued, this.#leased]) {
       for (const { seq, record } of from.values()) {
         if (this.#bytes <= limit) return;
         this.#take(from, seq);

@@ -23,10 +23,10 @@ export interface StoreClaim {
   /** Resolves when the deliveries of earlier owners have been settled. */
   readonly predecessorSettled: Promise<unknown>;
   /**
-   * Gives the file up. `settled` resolves when the owner's deliveries have ended; with `idle` (there are none) the
-   * returned promise covers the closing of the file.
+   * Gives the file up. `settled` resolves when the owner's deliveries have ended. `close: now` (there are none) waits for
+   * the file to be closed; `linger` keeps a store that is lost when it closes open for a while, for the next owner.
    */
-  release(settled: Promise<void>, idle: boolean): Promise<void>;
+  release(settled: Promise<void>, close: 'now' | 'when_settled' | 'linger'): Promise<void>;
 }
 
 export class OpenStores {
@@ -52,13 +52,13 @@ export class OpenStores {
     return {
       opened: store.opened,
       predecessorSettled: store.settled,
-      release: async (settled, idle) => {
+      release: async (settled, close) => {
         if (released) return;
         released = true;
         store.owned = false;
         store.settled = Promise.all([store.settled, settled]);
-        const closed = this.#closeWhenSettled(file, store);
-        if (idle) await closed;
+        const closed = this.#closeLater(file, store, close === 'linger');
+        if (close === 'now') await closed;
       },
     };
   }
@@ -79,12 +79,12 @@ export class OpenStores {
     return store;
   }
 
-  async #closeWhenSettled(file: string, store: OpenStore): Promise<void> {
+  async #closeLater(file: string, store: OpenStore, linger: boolean): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const bound = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, this.lingerMs).unref();
     });
-    await Promise.race([store.settled, bound]);
+    await (linger ? bound : Promise.race([store.settled, bound]));
     clearTimeout(timer);
     if (store.owned || store.closing !== undefined) return;
     store.closing = store.opened.then((opened) => opened.close()).catch(() => undefined);

@@ -30,8 +30,8 @@ export interface PushQueueOptions {
   readonly onEvicted?: (records: number) => void;
   /** An append that failed; its producer got the same error. */
   readonly onWriteError?: (error: Error) => void;
-  /** A refused record, at the door or here. */
-  readonly onBlocked?: (records: number) => void;
+  /** The file or its worker failed, or (`undefined`) works again. */
+  readonly onHealth?: (fault: Error | undefined) => void;
 }
 
 export interface Offer {
@@ -64,6 +64,7 @@ export class PushQueue implements Sink {
     'The queue is being opened; send the record again',
     { failure: 'transient' },
   );
+  #failed = false;
   readonly #window = new AppendWindow();
   #evictedSeen = 0;
   /** Since this node started; the store's own total goes back to its first record. */
@@ -108,6 +109,7 @@ export class PushQueue implements Sink {
       store.onChange(() => this.#sync()),
       store.onHealth((fault) => {
         this.#fault = fault;
+        this.#options.onHealth?.(fault);
       }),
     ];
     this.#detach = () => removals.forEach((remove) => remove());
@@ -116,6 +118,7 @@ export class PushQueue implements Sink {
 
   /** Refuses every record with this error from now on: the store couldn't be opened, or the node is closing. */
   fail(fault: Error): void {
+    this.#failed = true;
     this.#fault = fault;
   }
 
@@ -176,7 +179,6 @@ export class PushQueue implements Sink {
 
   countBlocked(records: number): void {
     this.#blocked += records;
-    this.#options.onBlocked?.(records);
   }
 
   /** Counts a record that left by delivery; its size tells how fast the queue empties. */
@@ -208,6 +210,12 @@ export class PushQueue implements Sink {
     const used = this.#quota.used;
     const evicted = counts?.evictedTotal ?? 0;
     return {
+      state:
+        this.#fault === undefined
+          ? 'open'
+          : this.#store === undefined && !this.#failed
+            ? 'opening'
+            : 'failed',
       level,
       dropped: evicted,
       blocked: this.#blocked,
@@ -225,6 +233,7 @@ export class PushQueue implements Sink {
       oldest_age_secs: ageSecs(counts?.oldestStoredAt, this.#now()),
       forwarded_total: this.#delivered,
       write_errors_total: this.#writeErrors,
+      fault: this.#fault === undefined ? null : 'code' in this.#fault ? this.#fault.code : this.#fault.message,
     };
   }
 

@@ -1,6 +1,7 @@
 /** The worker's half of the SQLite store: one transaction for all batches that wait, then the leases. */
 import type { Database } from 'better-sqlite3';
-import { faultOf, type Fault } from '../sqlite/faults';
+import { PAGE_BYTES, type DatabaseFile } from '../sqlite/database-file';
+import { FileFault, faultOf, type Fault } from '../sqlite/faults';
 import type { Answer } from '../sqlite/worker-loop';
 import { QueueRecords, type Stored } from './sqlite-records';
 import {
@@ -22,11 +23,14 @@ export class SqliteQueue {
   /** Set when the file turned out to be damaged; then it must be replaced. */
   corrupt: Fault | undefined;
 
+  private readonly db: Database;
+
   constructor(
-    private readonly db: Database,
+    private readonly file: DatabaseFile,
     options: WorkerOptions,
   ) {
-    this.#records = new QueueRecords(db, options);
+    this.db = file.db;
+    this.#records = new QueueRecords(file.db, options);
     this.#records.adoptLeases(options.leased);
   }
 
@@ -73,6 +77,7 @@ export class SqliteQueue {
         return true;
       }
       this.db.pragma('wal_checkpoint(TRUNCATE)');
+      this.file.reserve.keep();
       this.#stale = false;
     } catch {
       // Upkeep may fail, on a full disk for example: the next write tells its producers why.
@@ -99,13 +104,25 @@ export class SqliteQueue {
   #apply({ append, done, settlements, now }: QueueBatch): Outcome {
     if (done) for (const seq of done) this.#records.done(seq);
     if (settlements) for (const settlement of settlements) this.#records.settle(settlement, now);
-    return append ? this.#records.append(append, now) : {};
+    if (!append) return {};
+    this.#checkRoom();
+    return this.#records.append(append, now);
+  }
+
+  /** Once the reserve was needed, records may use pages that are free in the file, but not eat up what it gave. */
+  #checkRoom(): void {
+    const { reserve } = this.file;
+    if (!reserve.spent) return;
+    reserve.keep();
+    const free = Number(this.db.pragma('freelist_count', { simple: true })) * PAGE_BYTES;
+    if (reserve.spent && free < reserve.bytes)
+      throw new FileFault('disk_full', 'held back to settle what is stored');
   }
 
   /** What doesn't depend on each other is tried alone: on a full disk, settling still makes room. */
   #applyAlone(batch: QueueBatch): Outcome {
     const { now, append, done, settlements } = batch;
-    const settling = (done ?? settlements) ? this.#attempt({ now, done, settlements }) : {};
+    const settling = (done ?? settlements) ? this.#settleAnyhow({ now, done, settlements }) : {};
     const appending = append ? this.#attempt({ now, append }) : {};
     return {
       ...appending,
@@ -113,6 +130,18 @@ export class SqliteQueue {
       settleFault: settling.appendFault,
       ...(batch.probe ? this.#probe(batch) : {}),
     };
+  }
+
+  /** On a full disk the log can't grow, and settling needs it: the reserve lets it be written back and used again. */
+  #settleAnyhow(batch: QueueBatch): Outcome {
+    const outcome = this.#attempt(batch);
+    if (outcome.appendFault?.kind !== 'disk_full' || !this.file.reserve.release()) return outcome;
+    try {
+      this.db.pragma('wal_checkpoint(TRUNCATE)');
+    } catch (error) {
+      return { appendFault: this.#note(error) };
+    }
+    return this.#attempt(batch);
   }
 
   #attempt(batch: QueueBatch): Outcome {
@@ -127,6 +156,7 @@ export class SqliteQueue {
   #probe({ now, probe }: QueueBatch): Outcome {
     if (!probe) return {};
     try {
+      this.#checkRoom();
       this.#transaction(now, () =>
         this.db.exec(`INSERT OR REPLACE INTO probe VALUES(1, zeroblob(${PROBE_BYTES}))`),
       );

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { FaultCodes } from '../sqlite/faults';
 import { storeError, type Fault } from '../sqlite/faults';
 import { WorkerHost } from '../sqlite/worker-host';
+import type { StoreError } from '../errors/errors';
 import { Quota } from '../quota/quota';
 import type {
   AppendOptions,
@@ -100,7 +101,7 @@ class WorkerStore implements SqliteStore {
   readonly #unsettled = new Map<number, Settlement>();
   readonly #changeListeners = new Set<() => void>();
   readonly #healthListeners = new Set<(fault: Error | undefined) => void>();
-  #fault: Error | undefined;
+  #fault: StoreError | undefined;
   #probe: NodeJS.Timeout | undefined;
   #closed: Promise<void> | undefined;
 
@@ -181,7 +182,7 @@ class WorkerStore implements SqliteStore {
     return { file, now: this.#now(), leased, maxDead, maxKeys, lockWaitMs, maxPages, nativeBinding };
   }
 
-  #error(fault: Fault): Error {
+  #error(fault: Fault): StoreError {
     return storeError(fault, this.#options.file, CODES);
   }
 
@@ -225,12 +226,12 @@ class WorkerStore implements SqliteStore {
     const leaseError = this.#answerLeases(turn, reply);
     const fault = quarantined && this.#error(quarantined);
     const error = fault ?? appendError ?? settleError ?? leaseError;
-    if (error ?? turn.writes) this.#setFault(error);
+    if (error) this.#setFault(error);
     if (turn.writes || fault) for (const listener of this.#changeListeners) listener();
   }
 
-  #answerLeases(turn: Turn, { leases = [] }: QueueReply): Error | undefined {
-    let error: Error | undefined;
+  #answerLeases(turn: Turn, { leases = [] }: QueueReply): StoreError | undefined {
+    let error: StoreError | undefined;
     for (const [index, lease] of leases.entries()) {
       if (lease instanceof ArrayBuffer) {
         const records = readLeases(lease);
@@ -257,18 +258,22 @@ class WorkerStore implements SqliteStore {
     }
   }
 
-  #setFault(fault: Error | undefined): void {
+  #setFault(fault: StoreError | undefined): void {
     const before = this.#fault;
     this.#fault = fault;
-    if (fault?.message === before?.message) return;
+    if (fault?.code === before?.code) return;
     for (const listener of this.#healthListeners) listener(fault);
     if (fault) this.#probeLater();
     else this.#settleAgain();
   }
 
-  /** Finds out whether the file can be written again, also when nobody appends. Waits for someone to have been told. */
+  /**
+   * Only this ends a fault: on a nearly full disk one write succeeds and the next fails. It works also when nobody
+   * appends. A damaged file is no passing state: that stays until someone was told.
+   */
   #probeLater(): void {
-    if (this.#probe || this.#healthListeners.size === 0) return;
+    const untold = this.#healthListeners.size === 0 && this.#fault?.code === 'ERR_SLUICE_QUEUE_CORRUPT';
+    if (this.#probe || untold) return;
     this.#probe = setTimeout(() => {
       this.#probe = undefined;
       if (!this.#fault || this.#closed) return;

@@ -1,55 +1,60 @@
 /** The thread that owns a queue's file. Started by sqlite-store.ts. */
 import { workerData } from 'node:worker_threads';
-import { openDatabaseFile, quarantine, type DatabaseFile, type Quarantine } from '../sqlite/database-file';
+import { openDatabaseFile, type DatabaseFile } from '../sqlite/database-file';
 import type { Fault } from '../sqlite/faults';
 import { serve, type FileOwner } from '../sqlite/worker-loop';
 import { SqliteQueue } from './sqlite-queue';
 import { QueueRecords } from './sqlite-records';
+import { salvage } from './sqlite-salvage';
 import { APPLICATION_ID, MIGRATIONS } from './sqlite-schema';
 import type { QueueBatch, QueueHello, QueueReply, WorkerOptions } from './sqlite-wire';
 
 /** A lost file's seqs are unknown; these are beyond any of them, since a queue takes in less than 1024 a millisecond. */
 const SEQS_PER_MS = 1024;
 
-function openFile(options: WorkerOptions, now: number): DatabaseFile {
+/** More than the log, so that it can always be written back into the file. */
+const RESERVE_BYTES = 8 * 2 ** 20;
+
+interface Opened {
+  readonly file: DatabaseFile;
+  /** What was found damaged and set aside. */
+  readonly fault: Fault | undefined;
+}
+
+function openFile(options: WorkerOptions, now: number, { damaged = false, leastNext = 0 } = {}): Opened {
   const file = openDatabaseFile({
     ...options,
     now,
+    damaged,
     applicationId: APPLICATION_ID,
     migrations: MIGRATIONS,
+    reserveBytes: RESERVE_BYTES,
     check: (db) => new QueueRecords(db, options).checkEnds(),
   });
-  if (file.quarantined) skipSeqs(file, now * SEQS_PER_MS);
-  return file;
-}
-
-function skipSeqs({ db }: DatabaseFile, least: number): void {
-  db.prepare('UPDATE meta SET next = max(next, ?)').run(least);
-}
-
-function setAside({ file, bytes }: Quarantine): Fault {
-  return {
-    kind: 'corrupt',
-    detail: `${bytes} bytes set aside as ${file}; the queue goes on with a new file`,
-  };
+  if (!file.quarantined) return { file, fault: undefined };
+  const { db, quarantined } = file;
+  db.prepare('UPDATE meta SET next = ?').run(Math.max(leastNext, now * SEQS_PER_MS));
+  const saved = salvage(quarantined.file, db, options.nativeBinding);
+  const detail = `${quarantined.bytes} bytes set aside as ${quarantined.file}; ${saved} records saved from it into a new file`;
+  return { file, fault: { kind: 'corrupt', detail } };
 }
 
 function own(options: WorkerOptions): FileOwner<QueueBatch, QueueHello, QueueReply> {
-  let file = openFile(options, options.now);
-  let queue = new SqliteQueue(file.db, options);
+  const opened = openFile(options, options.now);
+  let { file } = opened;
+  let queue = new SqliteQueue(file, options);
 
-  const replace = (now: number): Fault => {
-    const { next } = queue;
+  /** Puts a new file in the place of the damaged one. Leases are void; what is saved is given out again. */
+  const replace = (now: number): Fault | undefined => {
     file.close();
-    const aside = quarantine(options.file, now);
-    file = openFile(options, now);
-    skipSeqs(file, Math.max(next, now * SEQS_PER_MS));
-    queue = new SqliteQueue(file.db, { ...options, leased: [] });
-    return setAside(aside);
+    const replacement = openFile(options, now, { damaged: true, leastNext: queue.next });
+    file = replacement.file;
+    queue = new SqliteQueue(file, { ...options, leased: [] });
+    return replacement.fault;
   };
 
   return {
-    hello: { state: queue.state, quarantined: file.quarantined && setAside(file.quarantined) },
+    hello: { state: queue.state, quarantined: opened.fault },
     run(batches) {
       const answers = queue.run(batches);
       if (!queue.corrupt) return answers;

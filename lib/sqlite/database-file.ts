@@ -5,12 +5,14 @@
 import Database from 'better-sqlite3';
 import { mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { DiskReserve } from './disk-reserve';
 import { FileFault, faultOf } from './faults';
 
 /** A file up to this size is checked from end to end when it is opened; that takes milliseconds. */
 const FULL_CHECK_BYTES = 32 * 2 ** 20;
 /** Nobody else writes, but a backup may read and hold up a checkpoint. */
 const BUSY_MS = 10;
+export const PAGE_BYTES = 16_384;
 const SIDE_FILES = ['', '-wal', '-shm'];
 
 export interface DatabaseFileOptions {
@@ -23,15 +25,19 @@ export interface DatabaseFileOptions {
   readonly check?: (db: Database.Database) => void;
   /** Unix ms, for the name of a damaged file. */
   readonly now: number;
+  /** Known to be damaged: set it aside without looking. */
+  readonly damaged?: boolean;
   /** How long to wait for another owner to let go, in ms. */
   readonly lockWaitMs?: number | undefined;
   /** Most pages the file may have; the disk is the limit without it. */
   readonly maxPages?: number | undefined;
+  /** Disk space to hold for when the disk is full; none without it. */
+  readonly reserveBytes?: number | undefined;
   /** Path of better-sqlite3's binary, where it isn't in its usual place. */
   readonly nativeBinding?: string | undefined;
 }
 
-export interface Quarantine {
+interface Quarantine {
   readonly file: string;
   readonly bytes: number;
 }
@@ -40,6 +46,8 @@ export interface DatabaseFile {
   readonly db: Database.Database;
   /** Where a damaged file of this name was put, if there was one. */
   readonly quarantined: Quarantine | undefined;
+  /** Room for deletions on a full disk, in a file beside it. */
+  readonly reserve: DiskReserve;
   close(): void;
 }
 
@@ -52,9 +60,12 @@ export function openDatabaseFile(options: DatabaseFileOptions): DatabaseFile {
   const lock = takeLock(options);
   try {
     const { db, quarantined } = openOrQuarantine(options);
+    const reserve = new DiskReserve(`${options.file}.reserve`, options.reserveBytes ?? 0);
+    reserve.keep();
     return {
       db,
       quarantined,
+      reserve,
       close() {
         db.close();
         lock.close();
@@ -82,21 +93,21 @@ function connect(file: string, timeout: number, nativeBinding: string | undefine
   return new Database(file, nativeBinding === undefined ? { timeout } : { timeout, nativeBinding });
 }
 
-function openOrQuarantine(options: DatabaseFileOptions): Omit<DatabaseFile, 'close'> {
+function openOrQuarantine(options: DatabaseFileOptions): Pick<DatabaseFile, 'db' | 'quarantined'> {
   try {
-    return { db: openSound(options), quarantined: undefined };
+    if (!options.damaged) return { db: openSound(options), quarantined: undefined };
   } catch (error) {
     if (faultOf(error).kind !== 'corrupt') throw error;
-    const quarantined = quarantine(options.file, options.now);
-    return { db: openSound(options), quarantined };
   }
+  const quarantined = quarantine(options.file, options.now);
+  return { db: openSound(options), quarantined };
 }
 
 function openSound(options: DatabaseFileOptions): Database.Database {
   const db = connect(options.file, BUSY_MS, options.nativeBinding);
   try {
     const fresh = checkOwner(db, options);
-    if (fresh) db.exec('PRAGMA page_size = 16384; PRAGMA auto_vacuum = INCREMENTAL');
+    if (fresh) db.exec(`PRAGMA page_size = ${PAGE_BYTES}; PRAGMA auto_vacuum = INCREMENTAL`);
     db.exec(
       'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 256;' +
         'PRAGMA journal_size_limit = 8388608; PRAGMA cache_size = -8192; PRAGMA foreign_keys = OFF',
@@ -142,7 +153,7 @@ function migrate(db: Database.Database, { applicationId, migrations }: DatabaseF
 }
 
 /** Renames a damaged file, with its log, so that nothing in it is lost and a new one can take its place. */
-export function quarantine(file: string, now: number): Quarantine {
+function quarantine(file: string, now: number): Quarantine {
   const stamp = new Date(now).toISOString().replaceAll(/[:.]/g, '-');
   const aside = `${file}.corrupt-${stamp}`;
   let bytes = 0;

@@ -3,6 +3,7 @@
  * Whatever was in flight then is rejected: nothing ever waits for a thread that is gone.
  */
 import { Worker } from 'node:worker_threads';
+import type { StoreError } from '../errors/errors';
 import { faultOf, storeError, type Fault, type FaultCodes } from './faults';
 import type { FromWorker, ToWorker } from './worker-loop';
 
@@ -21,7 +22,7 @@ export interface WorkerHostOptions<Hello> {
   /** Called at each start, before the first reply. */
   onHello(hello: Hello): void;
   /** Called when the worker is lost or can't be started, until `onHello`. */
-  onFault(fault: Error): void;
+  onFault(fault: StoreError): void;
 }
 
 interface Waiting<Reply> {
@@ -33,7 +34,7 @@ export class WorkerHost<Batch, Hello, Reply> {
   readonly #options: WorkerHostOptions<Hello>;
   #worker: Worker | undefined;
   #waiting: Waiting<Reply>[] = [];
-  #fault: Error;
+  #fault: StoreError;
   #closing = false;
   #retry: NodeJS.Timeout | undefined;
   #delayMs = RESTART_FIRST_MS;
@@ -70,7 +71,7 @@ export class WorkerHost<Batch, Hello, Reply> {
     await this.#ended;
   }
 
-  #error(fault: Fault): Error {
+  #error(fault: Fault): StoreError {
     return storeError(fault, this.#options.file, this.#options.codes);
   }
 
@@ -106,7 +107,7 @@ export class WorkerHost<Batch, Hello, Reply> {
     for (const [index, reply] of replies.entries()) served[index]?.resolve(reply);
   }
 
-  #lost(worker: Worker, error: Error): void {
+  #lost(worker: Worker, error: StoreError): void {
     const started = this.#worker === worker;
     const waiting = this.#waiting;
     this.#waiting = [];
@@ -117,7 +118,7 @@ export class WorkerHost<Batch, Hello, Reply> {
     if (started || this.#retry) this.#relaunch(error);
   }
 
-  #relaunch(error: Error): void {
+  #relaunch(error: StoreError): void {
     this.#options.onFault(error);
     this.#retry = setTimeout(() => {
       if (!this.#closing) this.#launch().catch(() => undefined);

@@ -33,7 +33,7 @@ function terminatorsOf(parts: readonly Part[]): string {
   let terminators = '';
   const border = (part: Part | undefined, end: 0 | -1) => {
     if (part === undefined) return;
-    if ('literal' in part) terminators += part.literal.at(end);
+    if ('literal' in part) terminators += part.literal.at(end) ?? '';
     else if (part.field !== 'timestamp') {
       throw invalid('The template needs a separator between {id} and what stands beside it.');
     }

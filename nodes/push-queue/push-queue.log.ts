@@ -41,6 +41,11 @@ export class PushQueueLog {
     this.#seldom(`store ${code}`, () => this.logError(`queue ${this.queue}: ${code}${error.message}`));
   }
 
+  health(fault: Error | undefined): void {
+    if (fault) this.storeError(fault);
+    else this.node.log(`queue ${this.queue} works again`);
+  }
+
   volatile(): void {
     this.node.warn(
       `queue ${this.queue} keeps its records in memory only, at most 16 MB of them, and loses them on a restart: enable it to keep them on disk`,

@@ -62,26 +62,26 @@ function start(RED: NodeRED, node: RuntimeNode, config: PushQueueConfig): void {
     quotaBytes: quotaBytesOf(config),
     onEvicted: (records) => log.evicted(records),
     onWriteError: (error) => log.storeError(error),
+    onHealth: (fault) => log.health(fault),
   });
   const output = new PushQueueOutput({ node, name, lineage, deliveryTimeoutMs: config.deliveryTimeoutMs });
   let drain: Drain | undefined;
   let closing = false;
   if (!config.enabled) log.volatile();
 
-  claim.opened.then(
-    async (store) => {
-      if (closing) return;
-      queue.attach(store);
-      drain = drainOf(store, config, queue, output, runtime, log);
-      // Order would break if a delivery of the node before this one were still out.
-      if (config.ordering !== 'none') await claim.predecessorSettled;
-      output.start(drain);
-    },
-    (error: Error) => {
-      queue.fail(error);
-      log.storeError(error);
-    },
-  );
+  const use = async (store: QueueStore) => {
+    if (closing) return;
+    queue.attach(store);
+    // Order would break if a delivery of the node before this one were still out.
+    if (config.ordering !== 'none') await claim.predecessorSettled;
+    if (closing) return;
+    drain = drainOf(store, config, queue, output, runtime, log);
+    output.start(drain);
+  };
+  claim.opened.then(use).catch((error: Error) => {
+    queue.fail(error);
+    log.storeError(error);
+  });
 
   onInput(node, async (msg) => {
     const trace = lineage.traceOf(msg);
@@ -132,9 +132,9 @@ function start(RED: NodeRED, node: RuntimeNode, config: PushQueueConfig): void {
     // Without a file, the next node gets the records only if it takes the store over.
     const handOver = !config.enabled && !removed && left !== 0;
     if (!config.enabled && removed) log.discarded(Number(left));
-    const idle = !handOver && (drain?.inFlight ?? 0) === 0;
-    const settled = handOver ? new Promise<void>(() => undefined) : (drain?.settled() ?? Promise.resolve());
-    await claim.release(settled, idle);
+    const settled = drain?.settled() ?? Promise.resolve();
+    const busy = (drain?.inFlight ?? 0) > 0;
+    await claim.release(settled, handOver ? 'linger' : busy ? 'when_settled' : 'now');
   };
   node.on('close', (removed, done) => {
     close(removed).then(done, (error: unknown) => {
@@ -158,6 +158,7 @@ function drainOf(
       ...config,
       maxInFlight: config.maxInFlight || DEFAULT_IN_FLIGHT,
     },
+    keyName: config.keyProperty,
     keyOf: (lease) => laneOf(lease, config.keyProperty),
     deliver: (lease) => output.deliver(lease),
     readiness: (bytes) => {

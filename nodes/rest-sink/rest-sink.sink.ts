@@ -3,17 +3,10 @@ import { DeliveryError } from '#lib/errors/errors';
 import type { FullPolicy, Hold, Sink, SinkStatus } from '#lib/delivery/contract';
 import { retryAfterSecs } from '#lib/delivery/retry';
 import type { DeliveryOutcome, Metrics } from '#lib/metrics/metrics';
-import { Quota } from '#lib/quota/quota';
+import { Backlog, type RestRecord, type Waiting } from './rest-sink.backlog';
 import type { Answer, RestClient } from './rest-sink.client';
 import { classifyAnswer, classifyFault, type AnswerPolicy } from './rest-sink.errors';
-import { batchKey, joinBatch, type EncodedPayload } from './rest-sink.request';
-
-export interface RestRecord extends EncodedPayload {
-  /** Idempotency key, the same on every retry. */
-  readonly deliveryId: string;
-  /** Name of the source it came from, for the count of refusals. */
-  readonly source: string;
-}
+import { batchKey, joinBatch } from './rest-sink.request';
 
 export interface RestSinkOptions {
   readonly id: string;
@@ -24,14 +17,6 @@ export interface RestSinkOptions {
   readonly concurrency: number;
   readonly batch: number;
   readonly answers: AnswerPolicy;
-}
-
-interface Waiting {
-  readonly record: RestRecord;
-  /** Monotonic milliseconds. */
-  readonly since: number;
-  readonly resolve: (answer: Answer) => void;
-  readonly reject: (error: DeliveryError) => void;
 }
 
 /** How long an incomplete batch waits for company. */
@@ -57,8 +42,7 @@ export class RestSink implements Sink {
   readonly #options: RestSinkOptions;
   readonly #client: Pick<RestClient, 'send' | 'destroy'>;
   readonly #metrics: Metrics;
-  readonly #room: Quota;
-  readonly #waiting = new Set<Waiting>();
+  readonly #backlog: Backlog;
   readonly #requests = new Set<Promise<void>>();
   #wake: NodeJS.Timeout | undefined;
   #resumeAt = 0;
@@ -74,9 +58,9 @@ export class RestSink implements Sink {
     this.#client = client;
     this.#metrics = metrics;
     ({ id: this.id, name: this.name, z: this.z, policy: this.policy } = options);
-    this.#room = new Quota(options.maxBacklog);
+    this.#backlog = new Backlog(options.policy, options.maxBacklog);
     this.alarm = new Alarm(() => ({
-      used: this.#room.used,
+      used: this.#backlog.size,
       limit: options.maxBacklog,
       refusedOrEvicted: this.#blocked + this.#dropped,
     }));
@@ -84,17 +68,17 @@ export class RestSink implements Sink {
   }
 
   canTake(_bytes: number, records: number): boolean {
-    return this.policy === 'evict_oldest' || this.#room.canTake(records);
+    return this.#backlog.canTake(records);
   }
 
   hold(_bytes: number, records: number): Hold {
-    return this.#room.hold(records);
+    return this.#backlog.hold(records);
   }
 
   /** From the wait the destination asked for, else from how long the backlog takes to drain at the recent pace. */
   retryAfterSecs(): number {
     const { concurrency, batch } = this.#options;
-    const drainMs = (this.#waiting.size / (concurrency * batch)) * this.#meanRequestMs;
+    const drainMs = (this.#backlog.size / (concurrency * batch)) * this.#meanRequestMs;
     return Math.min(MAX_RETRY_AFTER_SECS, retryAfterSecs(Math.max(this.#pauseMs(), drainMs)));
   }
 
@@ -109,7 +93,7 @@ export class RestSink implements Sink {
       blocked: this.#blocked,
       delivered: this.#delivered,
       failed: this.#failed,
-      backlog: this.#waiting.size,
+      backlog: this.#backlog.size,
       max_backlog: this.#options.maxBacklog,
       on_full: this.policy,
       requests: this.#requests.size,
@@ -120,13 +104,13 @@ export class RestSink implements Sink {
   /** Resolves with the answer that confirmed the record. Rejects with a DeliveryError. */
   deliver(record: RestRecord): Promise<Answer> {
     if (this.#closed) return Promise.reject(aborted());
-    if (!this.#takeRoom()) {
+    if (!this.#backlog.reserve((evicted) => this.#evict(evicted))) {
       this.countBlocked(1);
       this.#metrics.recordsRefused(record.source, this.name);
       return Promise.reject(this.#refusal());
     }
     return new Promise((resolve, reject) => {
-      this.#waiting.add({ record, since: performance.now(), resolve, reject });
+      this.#backlog.add({ record, since: performance.now(), resolve, reject });
       this.#pump();
     });
   }
@@ -135,7 +119,7 @@ export class RestSink implements Sink {
   async close(graceMs = CLOSE_GRACE_MS): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#wake);
-    for (const waiting of this.#take(this.#waiting.size)) waiting.reject(aborted());
+    for (const waiting of this.#backlog.take(this.#backlog.size)) waiting.reject(aborted());
     const finished = Promise.all(this.#requests);
     let timer: NodeJS.Timeout | undefined;
     const grace = new Promise((resolve) => (timer = setTimeout(resolve, graceMs)));
@@ -145,16 +129,7 @@ export class RestSink implements Sink {
     await finished;
   }
 
-  #takeRoom(): boolean {
-    if (this.policy === 'block') return this.#room.reserve(1);
-    while (this.#room.used >= this.#options.maxBacklog) this.#evictOldest();
-    this.#room.take(1);
-    return true;
-  }
-
-  #evictOldest(): void {
-    const [oldest] = this.#take(1);
-    if (!oldest) return;
+  #evict(oldest: Waiting): void {
     this.#dropped += 1;
     this.#metrics.recordsDropped(this.name, 'evicted');
     const text = `the backlog of ${this.name} was full and this was its oldest record`;
@@ -173,28 +148,16 @@ export class RestSink implements Sink {
     return new DeliveryError('ERR_SLUICE_REST_BUSY', text, { failure: 'transient', retryAfterMs });
   }
 
-  /** Removes the oldest records from the backlog and gives their room back. */
-  #take(records: number): Waiting[] {
-    const taken: Waiting[] = [];
-    for (const waiting of this.#waiting) {
-      if (taken.length >= records) break;
-      this.#waiting.delete(waiting);
-      taken.push(waiting);
-    }
-    this.#room.free(taken.length);
-    return taken;
-  }
-
   #pauseMs(): number {
     return Math.max(0, this.#resumeAt - performance.now());
   }
 
   /** Starts what may start now, and arranges to be called again for what may start later. */
   #pump(): void {
-    while (!this.#closed && this.#waiting.size > 0 && this.#requests.size < this.#options.concurrency) {
+    while (!this.#closed && this.#backlog.size > 0 && this.#requests.size < this.#options.concurrency) {
       const waitMs = Math.max(this.#pauseMs(), this.#lingerMs());
       if (waitMs > 0) return this.#wakeIn(waitMs);
-      const request = this.#send(this.#take(this.#options.batch)).finally(() => {
+      const request = this.#send(this.#backlog.take(this.#options.batch)).finally(() => {
         this.#requests.delete(request);
         this.#pump();
       });
@@ -203,8 +166,8 @@ export class RestSink implements Sink {
   }
 
   #lingerMs(): number {
-    if (this.#waiting.size >= this.#options.batch) return 0;
-    const [oldest] = this.#waiting;
+    if (this.#backlog.size >= this.#options.batch) return 0;
+    const { oldest } = this.#backlog;
     return oldest ? oldest.since + LINGER_MS - performance.now() : 0;
   }
 
@@ -228,7 +191,8 @@ export class RestSink implements Sink {
       const half = batch.length >> 1;
       for (const part of [batch.slice(0, half), batch.slice(half)]) {
         const pauseMs = this.#pauseMs();
-        if (pauseMs > 0) this.#fail(part, this.#pausedFailure(pauseMs));
+        if (this.#closed) this.#fail(part, aborted());
+        else if (pauseMs > 0) this.#fail(part, this.#pausedFailure(pauseMs));
         else await this.#send(part);
       }
       return;
@@ -242,15 +206,11 @@ export class RestSink implements Sink {
   }
 
   async #request(records: readonly RestRecord[]): Promise<Answer | DeliveryError> {
-    const [first] = records;
-    if (!first) throw new RangeError('a request needs a record');
-    const batched = this.#options.batch > 1;
-    const body = batched ? joinBatch(records.map(({ bytes }) => bytes)) : first.bytes;
-    const key = batched ? batchKey(records.map(({ deliveryId }) => deliveryId)) : first.deliveryId;
     const { answers } = this.#options;
     const startedAt = performance.now();
     try {
-      const answer = await this.#client.send(body, first.contentType, key);
+      const { body, contentType, key } = this.#payloadOf(records);
+      const answer = await this.#client.send(body, contentType, key);
       const failure = classifyAnswer(answer, answers, Date.now());
       if (failure?.retryAfterMs) this.#pause(failure.retryAfterMs);
       return failure ?? answer;
@@ -261,6 +221,15 @@ export class RestSink implements Sink {
       this.#metrics.deliveryDuration(this.name, tookMs / 1000);
       this.#meanRequestMs += (tookMs - this.#meanRequestMs) / (this.#meanRequestMs === 0 ? 1 : 8);
     }
+  }
+
+  #payloadOf(records: readonly RestRecord[]): { body: Uint8Array; contentType: string; key: string } {
+    const [first] = records;
+    if (!first) throw new RangeError('a request needs a record');
+    const { contentType } = first;
+    if (this.#options.batch === 1) return { body: first.bytes, contentType, key: first.deliveryId };
+    const body = joinBatch(records.map(({ bytes }) => bytes));
+    return { body, contentType, key: batchKey(records.map(({ deliveryId }) => deliveryId)) };
   }
 
   #pause(delayMs: number): void {

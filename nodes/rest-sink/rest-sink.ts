@@ -1,5 +1,6 @@
 import { ulid } from 'ulid';
 import { readConfig } from '#lib/config/read-config';
+import type { Delivered } from '#lib/delivery/stamp';
 import { errorLabel, onInput } from '#lib/node-red/input';
 import { runtimeOf, type SluiceRuntime } from '#lib/node-red/runtime';
 import { statusLine } from '#lib/node-red/status';
@@ -53,7 +54,7 @@ function confirmed(
   attempts: number,
   { statusCode, headers, body }: Answer,
 ): Message {
-  const delivered = { sink, at: Date.now(), attempts };
+  const delivered: Delivered = { sink, at: Date.now(), attempts };
   msg['sluice'] = { ...(msg['sluice'] as object | undefined), delivered };
   msg['statusCode'] = statusCode;
   msg['response'] = { statusCode, headers, body };
@@ -127,7 +128,7 @@ export = function register(RED: NodeRED): void {
       // Not registered as a sink: sources that reach it refuse, and what arrives all the same is kept by its origin.
       this.error(error);
       this.status({ fill: 'red', shape: 'ring', text: errorLabel(error) });
-      onInput(this, () => Promise.reject(error));
+      onInput(this, () => Promise.reject(error instanceof Error ? error : new Error(String(error))));
     }
   }
   RED.nodes.registerType('rest-sink', RestSinkNode, { credentials });

@@ -33,8 +33,3 @@ export function adviceFor(
   if (patienceSecs !== undefined && config.doneTimeoutSecs > patienceSecs) advice.push('answerTooLate');
   return advice;
 }
-
-/** Seconds the sender waits for an answer, 0 where it isn't stated. */
-export function patienceSecsOf(scheme: Scheme): number {
-  return SENDERS[scheme].patienceSecs ?? 0;
-}

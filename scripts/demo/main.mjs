@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { createRequire } from 'node:module';
 import { setTimeout as delay } from 'node:timers/promises';
 import { inRoot } from '../paths.mjs';
@@ -99,6 +100,7 @@ export async function main() {
   const stage = await setUp(secret);
   try {
     const signal = AbortSignal.any([interrupted.signal, AbortSignal.timeout(GIVE_UP_MS)]);
+    setMaxListeners(0, signal);
     const isComplete = await perform(stage, secret, signal);
     if (!isComplete) console.error(`\nThe last lines of Node-RED's log:\n${stage.log().slice(-2000)}`);
     console.log(`Took ${Math.round((performance.now() - startedAt) / 1000)} s.`);

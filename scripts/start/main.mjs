@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { inRoot } from '../paths.mjs';
 import { prepare } from '../setup/prepare.mjs';
 import { startChild } from '../node-red/child.mjs';
@@ -11,6 +12,7 @@ import { loadSecrets } from './secrets.mjs';
 import { curlLine } from './signed-request.mjs';
 
 const DEFAULT_PORT = 1880;
+const READY_MS = 15_000;
 
 /** @typedef {import('../node-red/child.mjs').ChildNodeRed} ChildNodeRed */
 
@@ -24,11 +26,27 @@ function wantedPort() {
 }
 
 /**
+ * A deploy is answered before its flows run.
+ * @param {string} url of Node-RED
+ */
+async function untilReady(url) {
+  const deadline = performance.now() + READY_MS;
+  while (performance.now() < deadline) {
+    const answer = await fetch(`${url}/sluice/api/status`);
+    const status = answer.ok ? /** @type {{ ready?: boolean }} */ (await answer.json()) : {};
+    if (status.ready) return;
+    await delay(50);
+  }
+  throw new Error(`Sluice is not ready ${READY_MS} ms after the flows were deployed.`);
+}
+
+/**
  * @param {ChildNodeRed} nodeRed
  * @param {string} secret
  */
 async function greet(nodeRed, secret) {
   const webhook = await ensureFirstFlow(nodeRed.url, nodeRed.port, secret);
+  if (webhook) await untilReady(nodeRed.url);
   console.log(`\nSluice runs.  Editor: ${nodeRed.url}/`);
   if (webhook) {
     const require = createRequire(inRoot('package.json'));

@@ -197,4 +197,19 @@ describe('closing', () => {
       'sluice_delivery_attempts_total{sink="rest",outcome="aborted"} 1',
     );
   });
+
+  it('N13 sends no further part of a batch that was being split', async () => {
+    destination.answer(({ text }) => {
+      const { length } = JSON.parse(text) as unknown[];
+      return length === 4 ? { status: 400 } : { after: new Promise(() => {}) };
+    });
+    const { sink } = makeSink({ url: destination.url, batch: 4 });
+    const settled = failures(
+      numbers(4).map((n) => sink.deliver({ ...encodeElement(n), deliveryId: `id-${n}`, source: 'orders' })),
+    );
+    await waitFor('the first half', () => destination.requests.length === 2);
+    await sink.close(10);
+    expect(new Set(codes(await settled))).toEqual(new Set(['ERR_SLUICE_DELIVERY_ABORTED']));
+    expect(destination.requests).toHaveLength(2);
+  });
 });

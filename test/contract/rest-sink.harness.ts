@@ -3,7 +3,8 @@ import { createMetrics, type Metrics } from '#lib/metrics/metrics';
 import { RestClient, type ClientOptions } from '#nodes/rest-sink/rest-sink.client';
 import { fields, successTest, type RestSinkConfig } from '#nodes/rest-sink/rest-sink.config';
 import { encodePayload, requestTemplate } from '#nodes/rest-sink/rest-sink.request';
-import { RestSink, type RestRecord } from '#nodes/rest-sink/rest-sink.sink';
+import type { RestRecord } from '#nodes/rest-sink/rest-sink.backlog';
+import { RestSink } from '#nodes/rest-sink/rest-sink.sink';
 
 const open: RestSink[] = [];
 
@@ -61,5 +62,5 @@ export function record(payload: unknown, deliveryId = `id-${JSON.stringify(paylo
 /** The failure of each delivery that failed, its position kept. */
 export async function failures(deliveries: readonly Promise<unknown>[]): Promise<unknown[]> {
   const settled = await Promise.allSettled(deliveries);
-  return settled.map((result) => (result.status === 'rejected' ? result.reason : undefined));
+  return settled.map((result) => (result.status === 'rejected' ? (result.reason as unknown) : undefined));
 }

@@ -91,7 +91,10 @@ export async function startNodeRed(options: StartOptions = {}): Promise<RunningN
       const ready = new Promise<void>((resolve) => RED.events.once('flows:started', () => resolve()));
       const credentials: Record<string, unknown> = {};
       for (const node of flows) if (node.credentials) credentials[node.id] = node.credentials;
-      const bare = flows.map(({ credentials: _, ...node }) => node);
+      // Without a place on the canvas Node-RED takes a node for a configuration node.
+      const bare = flows.map(({ credentials: _, ...node }) =>
+        'wires' in node ? { x: 100, y: 100, ...node } : node,
+      );
       await RED.runtime.flows.setFlows({ flows: { flows: bare, credentials }, deploymentType: type });
       await ready;
     },

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Verdict } from '#lib/delivery/verdict';
-import { settlementFor, type RetryPolicy } from '#lib/queue/drain-settlement';
+import { isRefusal, settlementFor, type RetryPolicy } from '#lib/queue/drain-settlement';
 
 const policies: fc.Arbitrary<RetryPolicy> = fc
   .record({
@@ -61,9 +61,9 @@ describe('settlementFor', () => {
       fc.property(verdicts, leases, policies, randoms, (verdict, lease, policy, random) => {
         const settlement = settle(verdict, lease, policy, random);
         if (settlement.outcome !== 'retry') return;
-        const asked = (verdict.kind === 'failed' && verdict.retryAfterMs) || 0;
+        const asked = (!isRefusal(verdict) && verdict.kind === 'failed' && verdict.retryAfterMs) || 0;
         const delay = settlement.dueAt - NOW;
-        expect(delay).toBeGreaterThanOrEqual(verdict.kind === 'aborted' ? 0 : Math.max(asked, 0));
+        expect(delay).toBeGreaterThanOrEqual(asked);
         expect(delay).toBeLessThanOrEqual(Math.max(policy.retryMaxMs, asked + policy.retryInitialMs) + 1);
       }),
     );

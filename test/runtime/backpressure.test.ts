@@ -32,7 +32,7 @@ describe('backpressure over HTTP in Node-RED', () => {
     await nodeRed.deploy([tab(), ...named]);
     await waitFor('the sinks to take records', async () => {
       const { sinks } = await readStatus(nodeRed);
-      return sinks.every((sink) => sink['state'] !== 'opening');
+      return sinks.every((sink) => sink['fault'] === null);
     });
   }
   const sinkStatus = async (id: string) => entryOf((await readStatus(nodeRed)).sinks, id);

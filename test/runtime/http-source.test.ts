@@ -263,9 +263,9 @@ describe('HTTP sources in Node-RED', () => {
 
     it('O2 O68 refuses with 503 and Retry-After where a webhook would', async () => {
       await deploy(ingest('api', { maxInFlight: 1, wires: [['stuck']] }), stuck('stuck'));
-      const first = send('api/1', {});
+      const first = send('api/first', {});
       await waitFor('the record', () => nodeRed.node<ProbeStuck>('stuck').stuck.length === 1);
-      const answer = await send('api/2', {});
+      const answer = await send('api/second', {});
       expect(answer.status).toBe(503);
       expect(Number(answer.headers['retry-after'])).toBeGreaterThanOrEqual(1);
       nodeRed.node<ProbeStuck>('stuck').stuck.forEach((done) => done());

@@ -200,4 +200,44 @@ describe('rest-sink in Node-RED', () => {
     await waitFor('the delivery', () => delivered.length === 1);
     await waitFor('the recovery', () => texts().at(-1) === 'rest-sink.status.ready');
   });
+
+  it('O1 gives a tracked record the verdict of its destination, and one Idempotency-Key for all attempts', async () => {
+    destination.answer(() => ({ status: destination.requests.length === 1 ? 503 : 200 }));
+    const source = { id: 'source', type: 'function', z: 'tab', x: 1, y: 1, func: '', wires: [['sink']] };
+    const { delivered } = await deploySink({ url: destination.url }, [source]);
+    const attempt = (number: number) =>
+      runtimeOf(nodeRed.RED).lineage.send(
+        nodeRed.node('source'),
+        { payload: { n: 1 } },
+        {
+          stamp: { id: 'order-1', source: 'orders', receivedAt: 1000, attempt: number },
+          origin: 'source:order-1',
+          timeoutMs: 10_000,
+        },
+      );
+    expect(await attempt(1)).toMatchObject({ kind: 'failed', failure: 'transient' });
+    expect(await attempt(2)).toEqual({ kind: 'done' });
+    const [first, second] = destination.requests.map(({ headers }) => headers['idempotency-key']);
+    expect(second).toBe(first);
+    expect(delivered).toHaveLength(1);
+    expect(delivered[0]).toMatchObject({
+      sluice: { id: 'order-1', source: 'orders', attempt: 2, delivered: { sink: 'rest', attempts: 2 } },
+    });
+  });
+
+  it('O1 counts a record as permanently failed when the destination refuses it for its data', async () => {
+    destination.answer(() => ({ status: 400 }));
+    const source = { id: 'source', type: 'function', z: 'tab', x: 1, y: 1, func: '', wires: [['sink']] };
+    await deploySink({ url: destination.url }, [source]);
+    const verdict = await runtimeOf(nodeRed.RED).lineage.send(
+      nodeRed.node('source'),
+      { payload: 1 },
+      {
+        stamp: { id: 'order-2', source: 'orders', receivedAt: 1000, attempt: 1 },
+        origin: 'source:order-2',
+        timeoutMs: 10_000,
+      },
+    );
+    expect(verdict).toMatchObject({ kind: 'failed', failure: 'permanent' });
+  });
 });

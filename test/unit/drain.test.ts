@@ -234,7 +234,7 @@ describe('the delivery loop', () => {
     expect(queue.settled[0]?.settlement).toMatchObject({ outcome: 'retry', spend: true });
   });
 
-  it('gives back what was leased and not sent when it closes, and settles what is out', async () => {
+  it('N13 leaves what was leased and not sent to the next drain, and settles what is out', async () => {
     let full = false;
     // The sink becomes full between the lease and the next record.
     const queue = new DrainFixture({}, { readiness: (bytes) => (bytes > 0 && full ? 'sink_full' : 'ready') });
@@ -250,7 +250,33 @@ describe('the delivery loop', () => {
     expect(queue.drain.state).toBe('closed');
     for (const attempt of queue.attempts) attempt.end(DONE);
     await queue.drain.settled();
-    const left = await queue.store.lease(10, 1000);
-    expect(left.map(textOf)).toEqual(['d']);
+    expect(queue.store.counts()).toMatchObject({ records: 1, parked: 0 });
+    full = false;
+    await queue.redeploy();
+    expect(queue.texts()).toEqual(['a', 'b', 'c', 'd']);
+  });
+
+  it('N16 a key that fails holds up its own records only, in order', async () => {
+    const queue = new DrainFixture({ ordering: 'key' }, { keyOf: (lease) => textOf(lease).slice(0, 1) });
+    queue.answer = (lease, text) => (text === 'a1' && lease.attempts < 2 ? transient() : DONE);
+    await queue.append('a1', 'a2', 'b1', 'a3', 'b2', 'c1');
+    queue.drain.resume();
+    await flush();
+    expect(queue.texts()).toEqual(['a1', 'b1', 'c1', 'b2']);
+    await queue.clock.advance(10_000);
+    expect(queue.texts().slice(4)).toEqual(['a1', 'a1', 'a2', 'a3']);
+  });
+
+  it('N16 goes on with a key whose waiting record was evicted from the store', async () => {
+    const queue = new DrainFixture({ ordering: 'key' }, { keyOf: () => 'same' });
+    queue.answer = (_, text) => (text === 'a' ? transient() : DONE);
+    await queue.append('a', 'b');
+    queue.drain.resume();
+    await flush();
+    expect(queue.texts()).toEqual(['a']);
+    await queue.store.append(Buffer.from('c'), { evictDownTo: 2 });
+    expect(queue.store.counts().evictedTotal).toBe(1);
+    await queue.clock.advance(10_000);
+    expect(queue.texts()).toEqual(['a', 'b', 'c']);
   });
 });

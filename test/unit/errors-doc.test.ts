@@ -6,7 +6,7 @@ import { ERROR_CODES } from '#lib/errors/codes';
 const page = readFileSync(resolve(import.meta.dirname, '../../docs/errors.md'), 'utf8');
 const rows = page
   .split('\n')
-  .map((line) => /^\| `(ERR_SLUICE_\w+)` \| (.+) \| (.+) \|$/.exec(line))
+  .map((line) => /^\| `(ERR_SLUICE_\w+)`\s*\| (.+?)\s*\| (.+?)\s*\|$/.exec(line))
   .filter((match) => match !== null);
 const documented = rows.map(([, code]) => code);
 

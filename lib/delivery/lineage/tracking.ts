@@ -195,7 +195,13 @@ export class Tracking implements MessageHooks {
   }
 }
 
-/** `msg.sluice` is the lineage's, whatever the flow made of it. A frozen message keeps what it has. */
+/**
+ * `msg.sluice` is the lineage's, whatever the flow made of it, but for the `delivered` that a sink added. A frozen
+ * message keeps what it has.
+ */
 function restamp(msg: Message, { stamp }: Attempt): void {
-  if (msg['sluice'] !== stamp) Reflect.set(msg, 'sluice', stamp);
+  const shown = msg['sluice'] as { readonly delivered?: unknown } | null | undefined;
+  if (shown === stamp) return;
+  const delivered = shown?.delivered;
+  Reflect.set(msg, 'sluice', delivered === undefined ? stamp : { ...stamp, delivered });
 }

@@ -1,0 +1,49 @@
+#!/usr/bin/env node
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Command, CommanderError } from 'commander';
+import { SluiceError } from '../errors/errors';
+import { EXIT } from './exit-status';
+import { reachCommand } from './reach.command';
+
+function version(): string {
+  const manifest = readFileSync(join(__dirname, '../../../package.json'), 'utf8');
+  return (JSON.parse(manifest) as { version: string }).version;
+}
+
+function program(): Command {
+  const sluice = new Command('sluice')
+    .description('Looks after Node-RED flows that deliver at least once with Sluice.')
+    .version(version(), '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print help')
+    .helpCommand('help [command]', 'print help for a command')
+    .addCommand(reachCommand())
+    .addHelpText(
+      'after',
+      '\nExit status: 0 ok, 1 the check failed, 2 usage, unreadable file or no connection.',
+    );
+  for (const command of [sluice, ...sluice.commands])
+    command.exitOverride().showHelpAfterError('(--help tells more)');
+  return sluice;
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  try {
+    await program().parseAsync(args, { from: 'user' });
+    return EXIT.ok;
+  } catch (error) {
+    // Commander has printed its own message, and help and version end here with 0.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+    if (!(error instanceof SluiceError)) throw error;
+    console.error(`sluice: ${error.message} [${error.code}]`);
+    return EXIT.usage;
+  }
+}
+
+// A reader that has seen enough, such as `head`, is no error.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+});
+void main(process.argv.slice(2)).then((status) => {
+  process.exitCode = status;
+});

@@ -1,0 +1,137 @@
+/**
+ * Copies what can still be read of a damaged queue into the new one. The damaged file stays as it is. Records keep
+ * their seq; one that was settled in a part that can't be read any more may be delivered again.
+ */
+import Database from 'better-sqlite3';
+import { Chunk } from './sqlite-chunk';
+import { CountersRow, type Counters } from './sqlite-counters';
+import { FRAME_BYTES } from './sqlite-wire';
+
+/** Rows copied in one transaction, so that the log stays small. */
+const GROUP = 64;
+
+interface Row {
+  readonly id: number;
+  readonly data: Buffer;
+}
+
+/** Looks at a row before it is copied; throws to leave it out. The result is called once it is stored. */
+type Check = (row: Row) => () => void;
+
+/** Returns how many records were saved. Whatever can't be read or no longer fits is left behind. */
+export function salvage(damaged: string, db: Database.Database, nativeBinding: string | undefined): number {
+  const row = new CountersRow(db);
+  const counters = row.read();
+  const binding = nativeBinding === undefined ? {} : { nativeBinding };
+  try {
+    const from = new Database(damaged, { readonly: true, timeout: 0, ...binding });
+    try {
+      copyCounters(from, counters);
+      copyTable(from, db, 'chunk', 'first', (chunk) => checkChunk(from, db, chunk, counters));
+      copyTable(from, db, 'parked', 'seq', ({ data }) => () => {
+        counters.parked++;
+        counters.records++;
+        counters.bytes += data.length;
+      });
+      copyTable(from, db, 'dead', 'id', ({ id }) => () => {
+        counters.dead++;
+        counters.nextDead = Math.max(counters.nextDead, id + 1);
+      });
+      copyTable(from, db, 'keys', 'last', () => () => undefined);
+    } finally {
+      from.close();
+    }
+  } catch {
+    // What was saved until here counts; the rest is in the damaged file.
+  }
+  row.write(counters);
+  return counters.records;
+}
+
+function copyCounters(from: Database.Database, counters: Counters): void {
+  try {
+    const { next, evicted, evictedBytes, deadTrimmed } = new CountersRow(from).read();
+    Object.assign(counters, { next: Math.max(next, counters.next), evicted, evictedBytes, deadTrimmed });
+  } catch {
+    // They start anew.
+  }
+}
+
+/** A chunk with damaged records is left out whole, because its frames can't be told apart. */
+function checkChunk(
+  from: Database.Database,
+  to: Database.Database,
+  row: Row,
+  counters: Counters,
+): () => void {
+  const bits = readBits(from, row.id);
+  const chunk = Chunk.read({ ...(row as Row & Parameters<typeof Chunk.read>[0]), bits });
+  if (bits) to.prepare('INSERT OR REPLACE INTO settled VALUES(?, ?)').run(row.id, bits);
+  return () => {
+    counters.records += chunk.live;
+    counters.bytes += row.data.length - FRAME_BYTES * chunk.count - chunk.settledBytes;
+    counters.next = Math.max(counters.next, chunk.end);
+  };
+}
+
+function readBits(from: Database.Database, first: number): Buffer | null {
+  try {
+    const row = from
+      .prepare<[number], { bits: Buffer }>('SELECT bits FROM settled WHERE first = ?')
+      .get(first);
+    return row?.bits ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** Copies rows from the front until something is damaged, then from the back until there. */
+function copyTable(
+  from: Database.Database,
+  to: Database.Database,
+  table: string,
+  key: string,
+  check: Check,
+): void {
+  const columns = (to.pragma(`table_info(${table})`) as { name: string }[]).map(({ name }) => name);
+  const insert = to.prepare<[Row]>(
+    `INSERT INTO ${table} VALUES(${columns.map((name) => `$${name}`).join(', ')})`,
+  );
+  const select = (order: 'ASC' | 'DESC') =>
+    from.prepare<[number, number], Row>(
+      `SELECT ${key} AS id, * FROM ${table} WHERE ${key} > ? AND ${key} < ? ORDER BY ${key} ${order} LIMIT 1`,
+    );
+  const save = to.transaction((rows: readonly Row[]) =>
+    rows.flatMap((row) => {
+      const stored = attempt(() => check(row));
+      if (!stored) return [];
+      insert.run(row);
+      return [stored];
+    }),
+  );
+  let low = -1;
+  let high = Number.MAX_SAFE_INTEGER;
+  for (const order of ['ASC', 'DESC'] as const) {
+    const next = select(order);
+    for (let more = true; more;) {
+      const rows: Row[] = [];
+      while (rows.length < GROUP) {
+        const row = attempt(() => next.get(low, high));
+        if (!row) break;
+        rows.push(row);
+        if (order === 'ASC') low = row.id;
+        else high = row.id;
+      }
+      for (const stored of save(rows)) stored();
+      more = rows.length === GROUP;
+    }
+  }
+}
+
+function attempt<Result>(action: () => Result): Result | undefined {
+  try {
+    return action();
+  } catch {
+    return undefined;
+  }
+}

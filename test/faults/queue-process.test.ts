@@ -1,0 +1,89 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openSqliteStore } from '#lib/queue/sqlite-store';
+import { waitFor } from '../harness/wait';
+
+const script = join(import.meta.dirname, 'queue-process.child.mjs');
+
+function start(file: string, mode: 'work' | 'hold', first = 0) {
+  const child: ChildProcess = spawn(process.execPath, [script, file, mode, String(first)]);
+  let output = '';
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => (output += text));
+  child.stderr?.pipe(process.stderr);
+  const closed = new Promise<void>((resolve) => child.on('close', () => resolve()));
+  return {
+    output: () => output,
+    async kill() {
+      child.kill('SIGKILL');
+      await closed;
+      const numbers = (letter: string) =>
+        [...output.matchAll(new RegExp(`^${letter} (\\d+)\n`, 'gm'))].map((match) => Number(match[1]));
+      return { acknowledged: numbers('A'), settling: numbers('S'), settled: numbers('D') };
+    },
+  };
+}
+
+describe('a queue file and processes', () => {
+  let dir: string;
+  let file: string;
+  beforeEach(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'sluice-kill-'));
+    file = join(dir, 'push_queue.db');
+  });
+  afterEach(() => rm(dir, { recursive: true, force: true }));
+
+  it('O5 loses no acknowledged record and revives no settled one when the process is killed, again and again', async () => {
+    const all = { acknowledged: new Set<number>(), settling: new Set<number>(), settled: new Set<number>() };
+    for (let round = 0; round < 6; round++) {
+      const child = start(file, 'work', round * 10_000_000);
+      const enough = (round + 1) * 700;
+      await waitFor(`${enough} lines`, () => child.output().length > enough * 8);
+      const seen = await child.kill();
+      for (const key of ['acknowledged', 'settling', 'settled'] as const) {
+        for (const number of seen[key]) all[key].add(number);
+      }
+      const store = await openSqliteStore({ file });
+      const { records, bytes } = store.counts();
+      const leases = await store.lease(1e6, 2 ** 30);
+      await store.close();
+      expect(leases).toHaveLength(records);
+      expect(leases.reduce((sum, { record }) => sum + record.byteLength, 0)).toBe(bytes);
+      const present = new Set(leases.map(({ record }) => Buffer.from(record).readUInt32LE()));
+      expect([...all.acknowledged].filter((n) => !present.has(n) && !all.settling.has(n))).toEqual([]);
+      expect([...all.settled].filter((n) => present.has(n))).toEqual([]);
+      expect(present.size).toBe(leases.length);
+    }
+    expect(all.acknowledged.size).toBeGreaterThan(1000);
+    expect(all.settled.size).toBeGreaterThan(100);
+  }, 60_000);
+
+  it('PQ-09 is refused while another process has the file, and opens once that one is killed', async () => {
+    const child = start(file, 'hold');
+    await waitFor('the other process', () => child.output().includes('open'));
+    await expect(openSqliteStore({ file, lockWaitMs: 50 })).rejects.toMatchObject({
+      name: 'StoreError',
+      code: 'ERR_SLUICE_QUEUE_LOCKED',
+    });
+    await child.kill();
+    const store = await openSqliteStore({ file });
+    await store.append(Buffer.from('a'));
+    await store.close();
+  });
+
+  it('is refused to a second owner in the same process, and can be opened again right after a close', async () => {
+    for (let round = 0; round < 3; round++) {
+      const store = await openSqliteStore({ file });
+      await expect(openSqliteStore({ file, lockWaitMs: 10 })).rejects.toMatchObject({
+        code: 'ERR_SLUICE_QUEUE_LOCKED',
+      });
+      await store.append(Buffer.from('a'));
+      await store.close();
+    }
+    const store = await openSqliteStore({ file });
+    expect(store.counts().records).toBe(3);
+    await store.close();
+  });
+});

@@ -1,0 +1,271 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { LeasedRecord, QueueStore, Settlement } from '#lib/queue/contract';
+import { openSqliteStore } from '#lib/queue/sqlite-store';
+
+interface Row {
+  readonly seq: number;
+  readonly text: string;
+  state: 'queued' | 'leased' | 'parked';
+  /** It failed before: it has a row of its own. */
+  failed: boolean;
+  dueAt: number;
+  attempts: number;
+  unknowns: number;
+}
+
+/** The contract in its plainest form: one list. */
+class Model {
+  rows: Row[] = [];
+  keys = new Map<string, number>();
+  dead = 0;
+  evicted = 0;
+  now = 1_000_000;
+
+  get bytes() {
+    return this.rows.reduce((sum, { text }) => sum + text.length, 0);
+  }
+
+  append(seq: number, text: string, evictDownTo?: number) {
+    this.rows.push({ seq, text, state: 'queued', failed: false, dueAt: 0, attempts: 0, unknowns: 0 });
+    if (evictDownTo === undefined) return;
+    const old = this.rows.filter((row) => row.seq !== seq);
+    const victims = [
+      ...old.filter(({ state }) => state === 'parked'),
+      ...old.filter(({ state }) => state === 'queued'),
+      ...old.filter(({ state }) => state === 'leased'),
+    ];
+    for (const victim of victims) {
+      if (this.bytes <= evictDownTo) break;
+      this.remove(victim);
+      this.evicted++;
+    }
+  }
+
+  remove(row: Row) {
+    this.rows = this.rows.filter((other) => other !== row);
+  }
+
+  lease(maxRecords: number, maxBytes: number): Row[] {
+    const due = this.rows.filter(({ state, dueAt }) => state === 'parked' && dueAt <= this.now);
+    due.sort((a, b) => a.dueAt - b.dueAt || a.seq - b.seq);
+    const given: Row[] = [];
+    let room = maxBytes;
+    for (const row of [...due, ...this.rows.filter(({ state }) => state === 'queued')]) {
+      if (given.length === maxRecords || (given.length > 0 && row.text.length > room)) break;
+      room -= row.text.length;
+      given.push(row);
+    }
+    for (const row of given) row.state = 'leased';
+    return given;
+  }
+
+  settle(settlement: Settlement) {
+    const row = this.rows.find(({ seq, state }) => seq === settlement.seq && state === 'leased');
+    if (!row) return;
+    if (settlement.outcome === 'retry') {
+      row.state = 'parked';
+      row.dueAt = settlement.dueAt;
+      row.attempts += settlement.spend ? 1 : 0;
+      row.unknowns = settlement.unknown ? row.unknowns + 1 : settlement.spend ? 0 : row.unknowns;
+    } else {
+      this.remove(row);
+      if (settlement.outcome === 'dead') this.dead++;
+    }
+  }
+
+  restart() {
+    for (const row of this.rows) if (row.state === 'leased') row.state = row.failed ? 'parked' : 'queued';
+    for (const row of this.rows) row.failed = row.state === 'parked';
+  }
+
+  nextDueAt() {
+    const times = this.rows.filter(({ state }) => state === 'parked').map(({ dueAt }) => dueAt);
+    return times.length > 0 ? Math.min(...times) : undefined;
+  }
+}
+
+const size = fc.oneof(fc.integer({ min: 1, max: 40 }), fc.constantFrom(3000, 70_000, 300_000));
+const command = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      do: fc.constant('append' as const),
+      sizes: fc.array(size, { minLength: 1, maxLength: 12 }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('evict' as const),
+      size,
+      downTo: fc.constantFrom(50, 4000, 100_000),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant('keyed' as const), key: fc.constantFrom('a', 'b', 'c'), size }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('replace' as const), pick: fc.nat(20), size }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('lease' as const),
+      max: fc.integer({ min: 1, max: 9 }),
+      bytes: fc.constantFrom(10, 5000, 1e9),
+    }),
+  },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      do: fc.constant('done' as const),
+      picks: fc.array(fc.nat(20), { minLength: 1, maxLength: 6 }),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('retry' as const),
+      pick: fc.nat(20),
+      inMs: fc.constantFrom(0, 5, 50),
+      spend: fc.boolean(),
+      unknown: fc.boolean(),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('dead' as const), pick: fc.nat(20) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(1, 10, 100) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('restart' as const) }) },
+);
+
+const visible = (row: Row | undefined) =>
+  row && { seq: row.seq, bytes: row.text.length, attempts: row.attempts, unknowns: row.unknowns };
+const leased = ({ seq, record, attempts, unknowns }: LeasedRecord) => ({
+  seq,
+  bytes: record.byteLength,
+  attempts,
+  unknowns,
+});
+
+async function run(
+  commands: readonly (typeof command extends fc.Arbitrary<infer C> ? C : never)[],
+  file: string,
+) {
+  const model = new Model();
+  const open = () => openSqliteStore({ file, now: () => model.now });
+  let store: QueueStore = await open();
+  let lastSeq = 0;
+  let count = 0;
+  const write = (bytes: number) => `${count++}`.padEnd(bytes, '.').slice(0, bytes);
+  const onLease = (pick: number) => {
+    const rows = model.rows.filter(({ state }) => state === 'leased');
+    return rows[pick % (rows.length || 1)];
+  };
+  const settle = async (settlement: Settlement) => {
+    model.settle(settlement);
+    await store.settle(settlement);
+  };
+  for (const step of commands) {
+    switch (step.do) {
+      case 'append': {
+        const list = step.sizes.map(write);
+        const results = await Promise.all(list.map((text) => store.append(Buffer.from(text))));
+        for (const [index, { seq }] of results.entries()) {
+          expect(seq).toBeGreaterThan(lastSeq);
+          lastSeq = seq;
+          model.append(seq, list[index] ?? '');
+        }
+        break;
+      }
+      case 'evict': {
+        const text = write(step.size);
+        const { seq } = await store.append(Buffer.from(text), { evictDownTo: step.downTo });
+        lastSeq = seq;
+        model.append(seq, text, step.downTo);
+        break;
+      }
+      case 'keyed': {
+        const text = write(step.size);
+        const known = model.keys.get(step.key);
+        const result = await store.append(Buffer.from(text), { key: step.key });
+        expect(result.duplicate).toBe(known !== undefined);
+        if (known !== undefined) expect(result.seq).toBe(known);
+        else {
+          lastSeq = result.seq;
+          model.keys.set(step.key, result.seq);
+          model.append(result.seq, text);
+        }
+        break;
+      }
+      case 'replace': {
+        const old = onLease(step.pick);
+        const text = write(step.size);
+        const { seq } = await store.append(Buffer.from(text), { replaces: old?.seq ?? 0 });
+        lastSeq = seq;
+        if (old) model.remove(old);
+        model.append(seq, text);
+        break;
+      }
+      case 'lease': {
+        const given = await store.lease(step.max, step.bytes);
+        expect(given.map(leased)).toEqual(model.lease(step.max, step.bytes).map(visible));
+        break;
+      }
+      case 'done': {
+        const seqs = step.picks.map((pick) => onLease(pick)?.seq ?? 0);
+        await Promise.all(seqs.map((seq) => settle({ seq, outcome: 'done' })));
+        break;
+      }
+      case 'retry': {
+        const row = onLease(step.pick);
+        const dueAt = model.now + step.inMs;
+        if (row) row.failed = true;
+        await settle({
+          seq: row?.seq ?? 0,
+          outcome: 'retry',
+          dueAt,
+          spend: step.spend,
+          unknown: step.unknown,
+        });
+        break;
+      }
+      case 'dead':
+        await settle({ seq: onLease(step.pick)?.seq ?? 0, outcome: 'dead', reason: 'r', code: 'X' });
+        break;
+      case 'wait':
+        model.now += step.ms;
+        break;
+      case 'restart':
+        await store.close();
+        model.restart();
+        store = await open();
+        break;
+    }
+    expect(store.counts()).toMatchObject({
+      records: model.rows.length,
+      bytes: model.bytes,
+      parked: model.rows.filter(({ state }) => state === 'parked').length,
+      dead: model.dead,
+      evictedTotal: model.evicted,
+    });
+    // A lease alone is not a commit, and yet it changes what is next.
+    expect(store.nextDueAt()).toBe(model.nextDueAt());
+  }
+  await store.close();
+}
+
+describe('the SQLite queue against a list', () => {
+  it('O5 does what the contract says, in any order of appends, leases, settlements and restarts', async () => {
+    const dir = await mkdtemp(join(tmpdir(), 'sluice-model-'));
+    let files = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(command, { minLength: 10, maxLength: 60 }), (commands) =>
+        run(commands, join(dir, `${files++}.db`)),
+      ),
+      { numRuns: 40, endOnFailure: true },
+    );
+    await rm(dir, { recursive: true });
+  }, 120_000);
+});
