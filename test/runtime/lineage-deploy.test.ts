@@ -216,3 +216,45 @@ describe('N13 a deploy', () => {
     expect(await verdict).toEqual(DONE);
   });
 });
+
+describe('N13 deploys under load', () => {
+  it('acknowledge nothing early and leave no record without a verdict', async () => {
+    const flow = withChange(
+      [
+        ['src', 't-source', 'w'],
+        ['w', 'switch', 'f', switchOn({ t: 'else' })],
+        ['f', 'function', 'd', func('await null; return {payload: msg.payload}')],
+        ['d', 'delay', 'sink', delay(20)],
+        ['sink', 't-sink', '', { ms: 5 }],
+      ],
+      'z.d',
+    );
+    await rig.nodeRed.deploy(flow.before);
+    const kinds: string[] = [];
+    let fired = 0;
+    let source = rig.nodeRed.node('z.src');
+    // Also between stop and start, from the instance that was: what no source of ours would do.
+    const load = setInterval(() => {
+      source = rig.nodeRed.RED.nodes.getNode('z.src') ?? source;
+      const record = fired++;
+      const id = String(record);
+      const options = { stamp: { id, source: 's', receivedAt: 1, attempt: 1 }, origin: id, timeoutMs: 4000 };
+      void rig.lineage.send(source, { payload: record }, options).then(({ kind }) => (kinds[record] = kind));
+    }, 2);
+    for (const type of [...TYPES, ...TYPES, ...TYPES]) {
+      const seen = fired;
+      await waitFor('records under way', () => fired > seen + 20);
+      await rig.nodeRed.deploy(kinds.length % 2 ? flow.before : flow.after, type);
+      await rig.nodeRed.deploy(kinds.length % 2 ? flow.after : flow.before, type);
+    }
+    clearInterval(load);
+    await waitFor('all verdicts', () => rig.lineage.active === 0);
+    const delivered = new Set(rig.finished.map(({ msg }) => msg.payload));
+    expect(kinds.filter(Boolean)).toHaveLength(fired);
+    expect(new Set(kinds)).toEqual(new Set(['done', 'aborted']));
+    expect(
+      kinds.flatMap((kind, record) => (kind === 'done' && !delivered.has(record) ? [record] : [])),
+    ).toEqual([]);
+    expect(rig.late).toEqual([]);
+  });
+});
