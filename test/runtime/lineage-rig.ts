@@ -3,8 +3,8 @@ import { createLineage, type LateEvent, type RuntimeLineage } from '#lib/deliver
 import type { Trace, TrackOptions } from '#lib/delivery/lineage/contract';
 import type { Verdict } from '#lib/delivery/verdict';
 import { DeliveryError } from '#lib/errors/errors';
-import { lineageDepsOf } from '#lib/node-red/hooks-lineage';
 import type { Message } from '#lib/node-red/types';
+import { lineageDepsOf } from '../harness/lineage-nodes/lineage-deps';
 import { startNodeRed, type FlowNode, type RunningNodeRed } from '../harness/node-red';
 
 export interface Arrival {
