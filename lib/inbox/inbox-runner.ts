@@ -211,8 +211,9 @@ export class InboxRunner implements Receiver {
       random: this.deps.random,
       retryAfterMs,
     });
-    this.#resting.add(id);
     this.deps.inbox.release(id);
+    if (!this.#open) return;
+    this.#resting.add(id);
     this.#later(delay, () => this.#resting.delete(id));
   }
 
@@ -222,6 +223,7 @@ export class InboxRunner implements Receiver {
   }
 
   #later(delayMs: number, first: () => void = () => undefined): void {
+    if (!this.#open) return;
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
       first();
