@@ -19,13 +19,16 @@ const GIVE_UP_MS = 150_000;
 /** @typedef {Awaited<ReturnType<typeof setUp>>} Stage */
 
 /**
+ * Resolves when the condition holds or the time is up; rejects when the demo is called off.
  * @param {() => boolean | Promise<boolean>} condition
  * @param {AbortSignal} signal
  * @param {number} [withinMs]
  */
 async function until(condition, signal, withinMs = Number.POSITIVE_INFINITY) {
   const startedAt = performance.now();
-  while (!signal.aborted && !(await condition()) && performance.now() - startedAt < withinMs) await delay(20);
+  while (!(await condition()) && performance.now() - startedAt < withinMs) {
+    await delay(20, undefined, { signal });
+  }
 }
 
 /**
@@ -71,6 +74,9 @@ async function perform(stage, secret, signal) {
       disturb(stage, tally, progress.say, signal),
     ]);
     await until(allArrived, signal);
+  } catch (error) {
+    // Called off: the table shows how far it came.
+    if (!signal.aborted) throw error;
   } finally {
     clearInterval(redraw);
   }
@@ -102,6 +108,10 @@ export async function main() {
     const signal = AbortSignal.any([interrupted.signal, AbortSignal.timeout(GIVE_UP_MS)]);
     setMaxListeners(0, signal);
     const isComplete = await perform(stage, secret, signal);
+    if (interrupted.signal.aborted) {
+      console.log('Called off.');
+      return 130;
+    }
     if (!isComplete) console.error(`\nThe last lines of Node-RED's log:\n${stage.log().slice(-2000)}`);
     console.log(`Took ${Math.round((performance.now() - startedAt) / 1000)} s.`);
     return isComplete ? 0 : 1;

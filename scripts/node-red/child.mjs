@@ -25,6 +25,10 @@ const require = createRequire(inRoot('package.json'));
  * @property {() => Promise<void>} stop SIGTERM, then SIGKILL after 20 s
  */
 
+const STARTED = 'Started flows';
+/** Then it waits for somebody to install something, and starts no flows. */
+const STUCK = /Waiting for missing types|Failed to load external modules/;
+
 /** Node-RED closes its nodes within 15 s at the most. */
 const STOP_MS = 20_000;
 
@@ -47,22 +51,24 @@ export async function startChild({ userDir, port, settings = {}, onLine, readyMs
   const isRunning = () => child.exitCode === null && child.signalCode === null;
 
   await new Promise((/** @type {(value: void) => void} */ resolve, reject) => {
-    const timer = setTimeout(() => {
-      child.kill('SIGKILL');
-      reject(new Error(`Node-RED has not started its flows after ${readyMs} ms:\n${log}`));
-    }, readyMs);
-    void exited.then(() => {
+    const fail = (/** @type {string} */ reason) => {
       clearTimeout(timer);
-      reject(new Error(`Node-RED ended before its flows ran:\n${log}`));
-    });
+      child.kill('SIGKILL');
+      reject(new Error(`${reason}:\n${log}`));
+    };
+    const timer = setTimeout(() => fail(`Node-RED has not started its flows after ${readyMs} ms`), readyMs);
+    void exited.then(() => fail('Node-RED ended before its flows ran'));
     const read = (/** @type {string} */ text) => {
       log += text;
       const lines = (rest + text).split('\n');
       rest = lines.pop() ?? '';
-      for (const line of lines) onLine?.(line);
-      if (!log.includes('Started flows')) return;
-      clearTimeout(timer);
-      resolve();
+      for (const line of lines) {
+        onLine?.(line);
+        if (STUCK.test(line)) fail('Node-RED cannot start the flows');
+        if (!line.includes(STARTED)) continue;
+        clearTimeout(timer);
+        resolve();
+      }
     };
     child.stdout.setEncoding('utf8').on('data', read);
     child.stderr.setEncoding('utf8').on('data', read);

@@ -1,5 +1,5 @@
 // Installs what is missing. Runs before anything is installed, so it imports nothing from npm.
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync } from 'node:fs';
 import { inRoot } from '../paths.mjs';
 import { runNpm } from '../process.mjs';
 import { NATIVE_ADVICE } from './native-module.mjs';
@@ -33,6 +33,9 @@ export function isInstalled(locked, installed) {
   });
 }
 
+/** npm ci would empty the folder behind a link. @param {string} path */
+const isLink = (path) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+
 function isComplete() {
   const record = inRoot('node_modules/.package-lock.json');
   return existsSync(record) && isInstalled(packagesOf(inRoot('package-lock.json')), packagesOf(record));
@@ -41,6 +44,12 @@ function isComplete() {
 /** Returns false, after saying why, when npm could not install. */
 export async function ensureInstalled() {
   if (isComplete()) return true;
+  if (isLink(inRoot('node_modules'))) {
+    console.error(
+      'node_modules is a link, and what it points to lacks packages of package-lock.json: install there.',
+    );
+    return false;
+  }
   console.log('Installing what is missing (npm ci), the first time this takes a minute or two …');
   const { code, output } = await runNpm(['ci', '--no-audit', '--no-fund']);
   if (code === 0) return true;
