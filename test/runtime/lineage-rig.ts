@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { createLineage, type LateEvent, type RuntimeLineage } from '#lib/delivery/lineage/lineage';
+import { createLineage } from '#lib/delivery/lineage/lineage';
+import type { LateEvent, RuntimeLineage } from '#lib/delivery/lineage/runtime-lineage';
 import type { Trace, TrackOptions } from '#lib/delivery/lineage/contract';
 import type { Verdict } from '#lib/delivery/verdict';
 import { DeliveryError } from '#lib/errors/errors';

@@ -1,13 +1,12 @@
-import type { EventEmitter } from 'node:events';
 import { watchErrors } from '../../node-red/error-patch';
 import { installHooks } from '../../node-red/hooks';
-import type { Hooks, Message, RuntimeNode } from '../../node-red/types';
+import type { Message, RuntimeNode } from '../../node-red/types';
 import type { Verdict } from '../verdict';
 import { Aggregation } from './aggregation';
 import { Attempt, type AttemptContext, type Owners } from './attempt';
 import { aborted, concludeQuiet, concludeTimeout } from './conclusion';
 import { CollectingSwitches } from './collecting-switches';
-import type { Lineage, Trace, TrackOptions } from './contract';
+import type { Trace, TrackOptions } from './contract';
 import { ErrorTracking } from './error-tracking';
 import { DeployWindow } from './deploy-window';
 import { MessageTrace } from './message-trace';
@@ -15,58 +14,14 @@ import { PacedRelease } from './paced-release';
 import { QuietCheck } from './quiet-check';
 import { Resolution } from './resolution';
 import { TimerWheel } from './timer-wheel';
+import type { LateEvent, LineageCensus, LineageDeps, RuntimeLineage } from './runtime-lineage';
 import { SYSTEM_TIMERS, type Timers } from './timers';
 import { Tokens } from './tokens';
 import { Tracking } from './tracking';
 
-/** A sign of life of a record whose verdict was `done`: what it carries is no longer waited for by anyone. */
-export interface LateEvent {
-  readonly what: 'send' | 'error';
-  /** The node that was sent to, or that reported the error. */
-  readonly nodeId: string;
-  readonly sourceId: string;
-  readonly recordId: string;
-}
-
-export interface LineageDeps {
-  readonly hooks: Hooks;
-  /** `RED.events` */
-  readonly events: EventEmitter;
-  readonly getNode: (id: string) => RuntimeNode | null;
-  generateId(): string;
-  /** A mistake inside the lineage: it is contained, and the attempts it concerns end by timeout. */
-  readonly onFault: (fault: unknown) => void;
-  readonly timers?: Timers;
-  /** How long the hooks stay after the last verdict; they are too slow to add and remove for each record. */
-  readonly lingerMs?: number;
-}
-
-/** What the lineage holds at the moment; all zero when it rests. */
-export interface LineageCensus {
-  readonly attempts: number;
-  readonly known: number;
-  readonly timeouts: number;
-  readonly quietChecks: number;
-  readonly pacedNodes: number;
-  readonly parked: number;
-  readonly aggregated: number;
-  readonly hooked: boolean;
-}
-
-export interface RuntimeLineage extends Lineage {
-  /** Signs of life after `done`, since the start. */
-  readonly lateSends: number;
-  /** Listens for them; returns the removal. */
-  onLate(listener: (event: LateEvent) => void): () => void;
-  /** Starts to follow deploys; call once. */
-  install(): void;
-  /** Aborts what is open and takes every hook, patch and listener away. */
-  uninstall(): void;
-  census(): LineageCensus;
-}
-
 const LINGER_MS = 10_000;
 
+/** The lineage of a Node-RED runtime; there must be one only, and it works from its `install()` on. */
 export function createLineage(deps: LineageDeps): RuntimeLineage {
   return new HookedLineage(deps);
 }

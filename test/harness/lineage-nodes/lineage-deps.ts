@@ -1,4 +1,4 @@
-import type { LineageDeps } from '#lib/delivery/lineage/lineage';
+import type { LineageDeps } from '#lib/delivery/lineage/runtime-lineage';
 import type { NodeRED } from '#lib/node-red/types';
 
 /** What a lineage of a test's own needs of a Node-RED; `onFault` fails loudly. */
