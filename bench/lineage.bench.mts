@@ -5,14 +5,16 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { createLineage } from '#lib/delivery/lineage/lineage';
-import { lineageDepsOf } from '#lib/node-red/hooks-lineage';
 import type { RuntimeNode } from '#lib/node-red/types';
+import { lineageDepsOf } from '../test/harness/lineage-nodes/lineage-deps';
 import { startNodeRed, type FlowNode } from '../test/harness/node-red';
 
 const MESSAGES = 20_000;
 const IN_FLIGHT = 256;
 const ROUNDS = 7;
 const LINGER_MS = 100;
+/** Tracked messages for the heap's growth. */
+const SOAK = Number(process.argv[2] ?? 200_000);
 
 const rig = { lineage: undefined as unknown, counted: 0 };
 Object.assign(globalThis, { [Symbol.for('sluice.test.lineage')]: rig });
@@ -52,15 +54,20 @@ const FLOWS: Record<string, FlowNode[]> = {
 type Emit = (count: number) => void;
 
 /** Microseconds per message with IN_FLIGHT messages on their way. */
-async function timePerMessage(emit: Emit): Promise<number> {
+async function timePerMessage(emit: Emit, messages = MESSAGES): Promise<number> {
   const base = rig.counted;
   let sent = 0;
   const start = process.hrtime.bigint();
-  while (rig.counted - base < MESSAGES) {
-    while (sent < MESSAGES && sent - (rig.counted - base) < IN_FLIGHT) emit(sent++);
+  while (rig.counted - base < messages) {
+    while (sent < messages && sent - (rig.counted - base) < IN_FLIGHT) emit(sent++);
     await new Promise(setImmediate);
   }
-  return Number(process.hrtime.bigint() - start) / 1000 / MESSAGES;
+  return Number(process.hrtime.bigint() - start) / 1000 / messages;
+}
+
+function heapMb(): number {
+  globalThis.gc?.();
+  return process.memoryUsage().heapUsed / 2 ** 20;
 }
 
 const median = (values: readonly number[]) => [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0;
@@ -108,7 +115,11 @@ export async function run(): Promise<void> {
       );
     }
   }
+  const source = nodeRed.node('hops.src');
+  const before = heapMb();
+  await timePerMessage(() => void track(source), SOAK);
   await resting();
+  console.log(`heap after ${SOAK} tracked messages: ${(heapMb() - before).toFixed(1)} MB more than before`);
   lineage.uninstall();
   await nodeRed.stop();
 }

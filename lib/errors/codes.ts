@@ -33,6 +33,7 @@ export const ERROR_CODES = {
   ERR_SLUICE_DELIVERY_TIMEOUT: 'the flow did not finish with the record in time',
   ERR_SLUICE_DELIVERY_ABORTED: 'a deploy or shutdown interrupted the record',
   ERR_SLUICE_DELIVERY_UNROUTED: 'no live node received the record',
+  ERR_SLUICE_DELIVERY_UNTRACKABLE: 'a node on the way cannot tell when it has finished with the record',
   // sqlite: any file of ours
   ERR_SLUICE_NATIVE_MODULE: 'better-sqlite3 does not load in this Node.js',
   // queue: the store
@@ -91,7 +92,6 @@ export const ERROR_CODES = {
   // cli
   ERR_SLUICE_CLI_FILE_UNREADABLE: 'the file cannot be read',
   ERR_SLUICE_CLI_NOT_A_FLOW: 'the file holds no Node-RED flow',
-  ERR_SLUICE_DELIVERY_UNTRACKABLE: 'a node on the way cannot tell when it has finished with the record',
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_CODES;

@@ -15,7 +15,7 @@ export interface AcceptOp {
   readonly settled: Uint32Array | undefined;
 }
 export type SettleOp =
-  | { readonly kind: 'start' | 'finish' | 'unpark'; readonly id: number }
+  | { readonly kind: 'start' | 'release' | 'finish' | 'unpark'; readonly id: number }
   | {
       readonly kind: 'park';
       readonly id: number;

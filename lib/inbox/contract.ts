@@ -44,7 +44,7 @@ export interface InboxRow {
   readonly key: string;
   /** Unix ms. */
   readonly acceptedAt: number;
-  /** Attempts begun, in earlier processes too. */
+  /** Attempts begun since one last ended, in earlier processes too: more than one means that some took the process down. */
   readonly attempts: number;
   readonly record: Uint8Array;
 }
@@ -80,13 +80,13 @@ export const MAX_CRASH_ATTEMPTS = 3;
 export interface Inbox {
   /** Whether a record of this size fits now, holds included. */
   canTake(bytes: number): boolean;
-  /** Keeps room for a record until it is accepted or refused. */
+  /** Keeps room for a record that is still being read or checked. Release it in the turn in which it is accepted. */
   hold(bytes: number): Hold;
   /** Resolves with the row's id once it is durable: only then may the sender be told 200. */
   accept(entry: InboxEntry): Promise<number>;
   /** Counts an attempt and marks the row running. Resolves with the attempt's number; undefined if there is no such row. */
   startAttempt(id: number): Promise<number | undefined>;
-  /** The attempt ended without a verdict (deploy, shutdown): the row is pending again. */
+  /** The attempt ended and the row stays: a deploy cut it off, or it runs again later. Pending again, none begun. */
   release(id: number): void;
   /** The record is handled: its row is deleted, parked or not. An id that isn't there is ignored. */
   finish(id: number): Promise<void>;

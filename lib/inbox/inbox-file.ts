@@ -39,6 +39,7 @@ export class InboxFile {
   readonly #db: Database.Database;
   readonly #insert;
   readonly #start;
+  readonly #release;
   readonly #finish;
   readonly #finishParked;
   readonly #copyToParked;
@@ -56,6 +57,7 @@ export class InboxFile {
     this.#start = db.prepare<[number], { attempts: number }>(
       'UPDATE inbox SET attempts = attempts + 1 WHERE id = ? RETURNING attempts',
     );
+    this.#release = db.prepare<[number]>('UPDATE inbox SET attempts = 0 WHERE id = ?');
     this.#finish = db.prepare<[number], Removed>(`DELETE FROM inbox WHERE id = ? ${REMOVED}`);
     this.#finishParked = db.prepare<[number], Removed>(`DELETE FROM parked WHERE id = ? ${REMOVED}`);
     this.#copyToParked = db.prepare<[number, string, string, number]>(
@@ -155,6 +157,9 @@ export class InboxFile {
     switch (op.kind) {
       case 'start':
         applied.attempts.push(this.#start.get(op.id)?.attempts ?? 0);
+        return;
+      case 'release':
+        this.#release.run(op.id);
         return;
       case 'finish':
         applied.freedBytes += this.#remove(op.id);

@@ -16,6 +16,9 @@ export const NOT_HANDLED = 'accepted (200) but not handled';
 
 const FIRST_RETRY_MS = 1000;
 const LONGEST_RETRY_MS = 60_000;
+/** Waiting here costs a look at a counter: no need to wait as long as a sender is asked to. */
+const ROOM_CHECK_MS = 500;
+const LEFTOVER_CHECK_MS = 1000;
 
 export interface InboxRunnerOptions {
   readonly source: string;
@@ -45,6 +48,8 @@ export class InboxRunner implements Receiver {
   /** Rows that wait for their next try, so that a pull doesn't start them early. */
   readonly #resting = new Set<number>();
   readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #runs = new Set<Promise<void>>();
+  #check: NodeJS.Timeout | undefined;
   #running = 0;
   #pulling = false;
   #open = false;
@@ -54,8 +59,9 @@ export class InboxRunner implements Receiver {
     private readonly deps: InboxRunnerDeps,
   ) {}
 
-  get running(): number {
-    return this.#running;
+  /** Resolves when the records that are running now have been settled; undefined when there are none. */
+  settled(): Promise<void> | undefined {
+    return this.#runs.size === 0 ? undefined : Promise.all(this.#runs).then(() => undefined);
   }
 
   canAccept({ bytes }: IncomingRecord): Refusal | undefined {
@@ -78,7 +84,7 @@ export class InboxRunner implements Receiver {
         started,
         ...(dedupeMs > 0 && { settled: { ...verdict, expiresAt: receivedAt + dedupeMs } }),
       });
-      if (started) void this.#run(id, { key, message, receivedAt }, 1, holds);
+      if (started) this.#follow(id, { key, message, receivedAt }, 1, holds);
     } catch (error) {
       if (started) this.#running -= 1;
       throw error;
@@ -91,15 +97,24 @@ export class InboxRunner implements Receiver {
   /** The flow runs: what is pending is run, oldest first. */
   resume(): void {
     this.#open = true;
+    clearInterval(this.#check);
+    this.#check = setInterval(() => this.#pullLeftovers(), LEFTOVER_CHECK_MS).unref();
     void this.#pull();
   }
 
   /** A deploy or shutdown begins: nothing new is sent. */
   pause(): void {
     this.#open = false;
+    clearInterval(this.#check);
     for (const timer of this.#timers) clearTimeout(timer);
     this.#timers.clear();
     this.#resting.clear();
+  }
+
+  /** Rows that the node before this one was still running when it was replaced, and gave back later. */
+  #pullLeftovers(): void {
+    const { pending } = this.deps.inbox.countsOf(this.options.source);
+    if (pending > this.#running + this.#resting.size) void this.#pull();
   }
 
   async #pull(): Promise<void> {
@@ -124,26 +139,31 @@ export class InboxRunner implements Receiver {
   async #startAll(rows: readonly InboxRow[]): Promise<boolean> {
     for (const row of rows) {
       if (!this.#open || this.#running >= this.options.window) return false;
-      if (row.attempts >= MAX_CRASH_ATTEMPTS && !this.#failures.has(row.id)) {
+      if (row.attempts >= MAX_CRASH_ATTEMPTS) {
         await this.#park(row.id, 'ERR_SLUICE_INBOX_CRASHES', `it ended the process ${row.attempts} times`);
         continue;
       }
       const admission = this.deps.admit(row.record.byteLength);
       if (!admission.admitted) {
-        this.#later(admission.retryAfterSecs * 1000);
+        this.#later(ROOM_CHECK_MS);
         return false;
       }
       this.#running += 1;
-      const attempt = await this.deps.inbox.startAttempt(row.id);
-      if (attempt === undefined) {
+      const begun = await this.deps.inbox.startAttempt(row.id);
+      if (begun === undefined) {
         this.#running -= 1;
         for (const hold of admission.holds.values()) hold.release();
         continue;
       }
       const record = { key: row.key, message: decodeRecord(row.record), receivedAt: row.acceptedAt };
-      void this.#run(row.id, record, attempt, admission.holds);
+      this.#follow(row.id, record, begun + (this.#failures.get(row.id) ?? 0), admission.holds);
     }
     return true;
+  }
+
+  #follow(id: number, record: TrackedRecord, attempt: number, holds: ReadonlyMap<string, Hold>): void {
+    const run = this.#run(id, record, attempt, holds).finally(() => this.#runs.delete(run));
+    this.#runs.add(run);
   }
 
   async #run(
@@ -191,8 +211,9 @@ export class InboxRunner implements Receiver {
       random: this.deps.random,
       retryAfterMs,
     });
-    this.#resting.add(id);
     this.deps.inbox.release(id);
+    if (!this.#open) return;
+    this.#resting.add(id);
     this.#later(delay, () => this.#resting.delete(id));
   }
 
@@ -202,6 +223,7 @@ export class InboxRunner implements Receiver {
   }
 
   #later(delayMs: number, first: () => void = () => undefined): void {
+    if (!this.#open) return;
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
       first();

@@ -126,6 +126,7 @@ class WorkerInbox implements Inbox {
 
   release(id: number): void {
     this.#running.delete(id);
+    this.#link.post({ kind: 'release', id });
   }
 
   async finish(id: number): Promise<void> {

@@ -39,7 +39,10 @@ export class SettledTable {
     return this.#sum((shard) => shard.forgottenEarlyTotal);
   }
 
-  /** No entry that expires before this minute is in here. */
+  /**
+   * What expired before this minute is forgotten, or gone early. The file may forget it too: an entry with a shorter
+   * window that comes later is then known until a restart only.
+   */
   get forgottenBefore(): number {
     return this.#shards.reduce((least, shard) => Math.min(least, shard.forgottenBefore), Infinity);
   }

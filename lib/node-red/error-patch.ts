@@ -5,7 +5,7 @@
 import type { RuntimeNode } from './types';
 
 export interface ErrorWatcher {
-  /** Sees `node.error(error, msg)` before catch nodes do; what it returns runs after them. Must not throw. */
+  /** Sees `node.error(error, msg)` before catch nodes do; what it returns runs after them. */
   raised(node: RuntimeNode, error: unknown, msg: unknown): (() => void) | undefined;
 }
 
@@ -26,12 +26,35 @@ function basePrototypeOf(node: RuntimeNode): NodePrototype | undefined {
 }
 
 /** Lets `watcher` see the errors of all nodes; returns its removal, or undefined if Node-RED's prototype isn't found. */
-export function watchErrors(anyNode: RuntimeNode, watcher: ErrorWatcher): (() => void) | undefined {
+export function watchErrors(
+  anyNode: RuntimeNode,
+  watcher: ErrorWatcher,
+  onFault: (fault: unknown) => void,
+): (() => void) | undefined {
   const prototype = basePrototypeOf(anyNode);
   if (!prototype) return undefined;
   const watchers = (prototype[WATCHERS] ??= wrapError(prototype));
-  watchers.add(watcher);
-  return () => watchers.delete(watcher);
+  const guarded = guard(watcher, onFault);
+  watchers.add(guarded);
+  return () => watchers.delete(guarded);
+}
+
+/** A watcher's own mistake must not keep a node's error from the catch nodes. */
+function guard(watcher: ErrorWatcher, onFault: (fault: unknown) => void): ErrorWatcher {
+  const attempt = <Result>(run: () => Result): Result | undefined => {
+    try {
+      return run();
+    } catch (fault) {
+      onFault(fault);
+      return undefined;
+    }
+  };
+  return {
+    raised(node, error, msg) {
+      const followUp = attempt(() => watcher.raised(node, error, msg));
+      return followUp && (() => attempt(followUp));
+    },
+  };
 }
 
 function wrapError(prototype: NodePrototype): Set<ErrorWatcher> {

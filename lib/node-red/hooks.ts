@@ -81,10 +81,17 @@ export function signalsCompletion(node: RuntimeNode): boolean {
  */
 export type LegacyKind = 'sync' | 'queued' | 'opaque';
 
-/** Core's rbe/filter and subflow instances only pass on; core's switch queues, unless it collects whole sequences. */
+/** Core's rbe/filter and subflow instances only pass on; core's switch queues. */
 export function legacyKindOf(node: RuntimeNode): LegacyKind {
   if (node.type === 'rbe' || isSubflowInstance(node)) return 'sync';
   return node.type === 'switch' ? 'queued' : 'opaque';
+}
+
+const OUTSIDE = new Set(['http request', 'tcp request', 'file', 'exec']);
+
+/** Core nodes that have delivered a message when they send the answer on, whoever is there to take that. */
+export function actsOutside(node: RuntimeNode): boolean {
+  return OUTSIDE.has(node.type);
 }
 
 function isSubflowInstance(node: RuntimeNode): boolean {

@@ -135,7 +135,7 @@ class HttpSource implements Source {
     clearInterval(this.#checking);
     this.line.close();
     this.#runner?.pause();
-    if (this.#usesInbox) await this.runtime.inbox.release();
+    if (this.#usesInbox) await this.runtime.inbox.release(this.#runner?.settled());
   }
 
   /** Rows and remembered verdicts belong to the address: it stays when a node is replaced or imported again. */

@@ -1,7 +1,7 @@
 const BUCKET_MS = 1000;
 const BUCKETS = 30;
 /** Nothing was delivered lately: how long it takes can't be known, and asking often doesn't help. */
-const STALLED_SECS = 30;
+const STALLED_SECS = 10;
 const MAX_SECS = 60;
 
 /**
@@ -37,7 +37,7 @@ export class DrainRate {
   /** Whole seconds, 1 to 60, until about `bytes` will have left; spread by up to a fifth so that origins don't return at once. */
   secsUntilFreed(bytes: number): number {
     const rate = this.bytesPerSec();
-    const secs = rate > 0 ? Math.max(0, bytes) / rate : STALLED_SECS;
+    const secs = bytes <= 0 ? 0 : rate > 0 ? bytes / rate : STALLED_SECS;
     const spread = secs * (1 + this.random() / 5) + this.random();
     return Math.min(MAX_SECS, Math.max(1, Math.ceil(spread)));
   }

@@ -15,6 +15,10 @@ import { AppendWindow } from './append-window';
 import type { AppendResult, QueueStore } from './contract';
 import { DrainRate } from './drain-rate';
 
+/** What a refused origin waits while the file is being opened, or has failed. */
+const OPENING_SECS = 1;
+const FAILED_SECS = 30;
+
 export interface PushQueueOptions {
   /** The node's id, its name (else `push`), type and tab or subflow instance. */
   readonly id: string;
@@ -73,6 +77,7 @@ export class PushQueue implements Sink {
   #stored = 0;
   #delivered = 0;
   #writeErrors = 0;
+  /** Bytes of the last record there was no room for. */
   #wanted = 0;
 
   constructor(options: PushQueueOptions) {
@@ -165,7 +170,9 @@ export class PushQueue implements Sink {
 
   canTake(bytes: number, records: number): boolean {
     if (this.#fault !== undefined || !this.#window.canTake(bytes, records)) return false;
-    return this.policy === 'evict_oldest' || this.#quota.canTake(bytes);
+    if (this.policy === 'evict_oldest' || this.#quota.canTake(bytes)) return true;
+    this.#wanted = bytes;
+    return false;
   }
 
   hold(bytes: number, _records: number): Hold {
@@ -173,6 +180,7 @@ export class PushQueue implements Sink {
   }
 
   retryAfterSecs(): number {
+    if (this.#fault !== undefined) return this.#failed || this.#store ? FAILED_SECS : OPENING_SECS;
     const over = this.#quota.used + this.#quota.held + this.#wanted - this.quotaBytes;
     return this.#rate.secsUntilFreed(over);
   }
@@ -233,7 +241,8 @@ export class PushQueue implements Sink {
       oldest_age_secs: ageSecs(counts?.oldestStoredAt, this.#now()),
       forwarded_total: this.#delivered,
       write_errors_total: this.#writeErrors,
-      fault: this.#fault === undefined ? null : 'code' in this.#fault ? this.#fault.code : this.#fault.message,
+      fault:
+        this.#fault === undefined ? null : 'code' in this.#fault ? this.#fault.code : this.#fault.message,
     };
   }
 

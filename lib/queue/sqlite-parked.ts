@@ -62,13 +62,13 @@ export class ParkedRows {
   }
 
   /** Due time of the first that isn't in `except`. */
-  nextDueAt(except: ReadonlyMap<number, unknown>): number | undefined {
+  nextDueAt(except: { has(seq: number): boolean }): number | undefined {
     for (const { seq, due_at } of this.#byDue.iterate()) if (!except.has(seq)) return due_at;
     return undefined;
   }
 
   /** The oldest that aren't in `except`, until they make up `bytes`. */
-  oldest(bytes: number, except: ReadonlyMap<number, unknown>): number[] {
+  oldest(bytes: number, except: { has(seq: number): boolean }): number[] {
     const seqs: number[] = [];
     let sum = 0;
     for (const row of this.#bySeq.iterate()) {

@@ -10,6 +10,7 @@ import type { Chunk } from './sqlite-chunk';
 import { CHUNK_BYTES, Chunks } from './sqlite-chunks';
 import { CountersRow, type Counters } from './sqlite-counters';
 import { RememberedKeys } from './sqlite-keys';
+import { Leases } from './sqlite-leases';
 import { DeadRows, ParkedRows, type ParkedRow } from './sqlite-parked';
 import { FRAME_BYTES, type AppendBatch, type Leased, type LeaseRequest } from './sqlite-wire';
 
@@ -31,10 +32,7 @@ export class QueueRecords {
   readonly #parked: ParkedRows;
   readonly #dead: DeadRows;
   readonly #keys: RememberedKeys;
-  /** By seq: whether the record is parked (true) or in a chunk. */
-  readonly #leased = new Map<number, boolean>();
-  #leasedParked = 0;
-  #unleased: [seq: number, parked: boolean][] = [];
+  readonly #leases = new Leases();
   #cursor = 0;
   #nextDueAt: { at: number | undefined } | undefined;
 
@@ -94,7 +92,7 @@ export class QueueRecords {
   }
 
   done(seq: number): void {
-    const parked = this.#unlease(seq);
+    const parked = this.#end(seq);
     if (parked !== undefined) this.#remove(seq, parked);
   }
 
@@ -112,15 +110,15 @@ export class QueueRecords {
       if (leases.length > 0 && lease.record.byteLength > room) return false;
       room -= lease.record.byteLength;
       leases.push(lease);
-      this.#lease(lease.seq, parked);
+      this.#give(lease.seq, parked);
       return true;
     };
     try {
       if (this.#leaseParked(maxRecords, now, give)) this.#leaseQueued(maxRecords - leases.length, give);
       return leases;
     } catch (error) {
-      for (const { seq } of leases) this.#unlease(seq);
-      this.#unleased = [];
+      for (const { seq } of leases) this.#end(seq);
+      this.#leases.committed();
       this.#cursor = 0;
       throw error;
     }
@@ -136,13 +134,12 @@ export class QueueRecords {
   }
 
   committed(): void {
-    this.#unleased = [];
+    this.#leases.committed();
     this.#keys.committed(this.counters.next);
   }
 
   rolledBack(): void {
-    for (const [seq, parked] of this.#unleased.reverse()) this.#lease(seq, parked);
-    this.#unleased = [];
+    this.#leases.rolledBack();
     this.#keys.rolledBack();
     this.#chunks.reset();
     this.#cursor = 0;
@@ -153,8 +150,8 @@ export class QueueRecords {
   /** Takes over leases given before the worker was lost; those that are gone are left out. */
   adoptLeases(seqs: readonly number[]): void {
     for (const seq of seqs) {
-      if (this.#parked.get(seq)) this.#lease(seq, true);
-      else if (this.#chunks.at(seq)?.isSettled(seq) === false) this.#lease(seq, false);
+      if (this.#parked.get(seq)) this.#give(seq, true);
+      else if (this.#chunks.at(seq)?.isSettled(seq) === false) this.#give(seq, false);
     }
   }
 
@@ -164,12 +161,12 @@ export class QueueRecords {
 
   /** Parked records that wait. */
   get waiting(): number {
-    return this.counters.parked - this.#leasedParked;
+    return this.counters.parked - this.#leases.parkedCount;
   }
 
   get nextDueAt(): number | undefined {
     if (this.waiting === 0) return undefined;
-    this.#nextDueAt ??= { at: this.#parked.nextDueAt(this.#leased) };
+    this.#nextDueAt ??= { at: this.#parked.nextDueAt(this.#leases) };
     return this.#nextDueAt.at;
   }
 
@@ -183,9 +180,9 @@ export class QueueRecords {
   #leaseParked(maxRecords: number, now: number, give: (lease: Leased, parked: boolean) => boolean): boolean {
     if ((this.nextDueAt ?? Infinity) > now) return true;
     let given = 0;
-    for (const seq of this.#parked.due(now, maxRecords + this.#leasedParked)) {
+    for (const seq of this.#parked.due(now, maxRecords + this.#leases.parkedCount)) {
       if (given === maxRecords) break;
-      if (this.#leased.has(seq)) continue;
+      if (this.#leases.has(seq)) continue;
       const row = this.#parked.get(seq);
       if (!row) continue;
       if (!give({ ...row, storedAt: row.at, record: row.data }, true)) return false;
@@ -202,7 +199,7 @@ export class QueueRecords {
       const content = this.#chunks.contentOf(chunk);
       for (let seq = Math.max(this.#cursor, chunk.first); seq < chunk.end; seq++) {
         this.#cursor = seq;
-        if (chunk.isSettled(seq) || this.#leased.has(seq)) continue;
+        if (chunk.isSettled(seq) || this.#leases.has(seq)) continue;
         const record = chunk.recordIn(content, seq);
         const lease = { seq, attempts: 0, unknowns: 0, storedAt: chunk.storedAt, record };
         if (left === 0 || !give(lease, false)) return;
@@ -213,7 +210,7 @@ export class QueueRecords {
   }
 
   #retry({ seq, dueAt, spend, unknown }: Retry): void {
-    const parked = this.#unlease(seq);
+    const parked = this.#end(seq);
     if (parked === undefined) return;
     this.#nextDueAt = undefined;
     const attempts = spend ? 1 : 0;
@@ -232,7 +229,7 @@ export class QueueRecords {
   }
 
   #bury({ seq, reason, code }: Dead, now: number): void {
-    const parked = this.#unlease(seq);
+    const parked = this.#end(seq);
     if (parked === undefined) return;
     const { counters, limits } = this;
     const { attempts, data } = this.#read(seq, parked);
@@ -286,21 +283,21 @@ export class QueueRecords {
       counters.evictedBytes += this.#remove(seq, parked);
     };
     if (this.waiting > 0) {
-      for (const seq of this.#parked.oldest(counters.bytes - downTo, this.#leased)) evict(seq, true);
+      for (const seq of this.#parked.oldest(counters.bytes - downTo, this.#leases)) evict(seq, true);
     }
     while (counters.bytes > downTo && this.#cursor < newest) {
       const chunk = this.#chunks.from(this.#cursor);
       if (!chunk) break;
       let seq = Math.max(this.#cursor, chunk.first);
       for (; seq < chunk.end && seq < newest && counters.bytes > downTo; seq++) {
-        if (!chunk.isSettled(seq) && !this.#leased.has(seq)) evict(seq, false);
+        if (!chunk.isSettled(seq) && !this.#leases.has(seq)) evict(seq, false);
       }
       this.#cursor = seq;
     }
     if (counters.bytes <= downTo) return;
-    for (const seq of [...this.#leased.keys()].sort((a, b) => a - b)) {
+    for (const seq of this.#leases.oldestFirst()) {
       if (counters.bytes <= downTo) break;
-      const parked = this.#unlease(seq);
+      const parked = this.#end(seq);
       if (parked !== undefined) evict(seq, parked);
     }
   }
@@ -310,28 +307,21 @@ export class QueueRecords {
       if (this.#chunks.wastedBytes <= MAX_WASTED_BYTES / 2) break;
       for (let seq = chunk.first; seq < chunk.end; seq++) {
         if (chunk.isSettled(seq)) continue;
-        this.#unlease(seq);
+        this.#end(seq);
         this.#park(seq, 0, { attempts: 0, unknowns: 0 });
-        this.#lease(seq, true);
+        this.#give(seq, true);
       }
     }
   }
 
-  #lease(seq: number, parked: boolean): void {
-    this.#leasedParked += Number(parked) - Number(this.#leased.get(seq) ?? false);
-    this.#leased.set(seq, parked);
+  #give(seq: number, parked: boolean): void {
+    this.#leases.give(seq, parked);
     if (parked) this.#nextDueAt = undefined;
   }
 
-  #unlease(seq: number): boolean | undefined {
-    const parked = this.#leased.get(seq);
-    if (parked === undefined) return undefined;
-    this.#leased.delete(seq);
-    this.#unleased.push([seq, parked]);
-    if (parked) {
-      this.#leasedParked--;
-      this.#nextDueAt = undefined;
-    }
+  #end(seq: number): boolean | undefined {
+    const parked = this.#leases.end(seq);
+    if (parked) this.#nextDueAt = undefined;
     return parked;
   }
 }

@@ -3,11 +3,10 @@
  * batch for the worker that owns the file, and tells each caller how it ended.
  */
 import { join } from 'node:path';
-import type { FaultCodes } from '../sqlite/faults';
-import { storeError, type Fault } from '../sqlite/faults';
-import { WorkerHost } from '../sqlite/worker-host';
 import type { StoreError } from '../errors/errors';
 import { Quota } from '../quota/quota';
+import { storeError, type Fault } from '../sqlite/faults';
+import { WorkerHost } from '../sqlite/worker-host';
 import type {
   AppendOptions,
   AppendResult,
@@ -16,17 +15,18 @@ import type {
   QueueStore,
   Settlement,
 } from './contract';
+import { CODES } from './sqlite-codes';
+import { Health } from './sqlite-health';
+import { Turn } from './sqlite-turn';
 import {
   readLeases,
   type QueueBatch,
   type QueueHello,
   type QueueReply,
   type QueueState,
+  type WorkerOptions,
 } from './sqlite-wire';
-import type { WorkerOptions } from './sqlite-wire';
-import { Turn } from './sqlite-turn';
 
-const PROBE_MS = 1000;
 const EMPTY: QueueState = {
   records: 0,
   bytes: 0,
@@ -37,20 +37,6 @@ const EMPTY: QueueState = {
   deadTrimmedTotal: 0,
   oldestStoredAt: undefined,
   nextDueAt: undefined,
-};
-
-const CODES: FaultCodes = {
-  disk_full: 'ERR_SLUICE_QUEUE_DISK_FULL',
-  locked: 'ERR_SLUICE_QUEUE_LOCKED',
-  newer: 'ERR_SLUICE_QUEUE_NEWER',
-  foreign: 'ERR_SLUICE_QUEUE_FOREIGN',
-  unwritable: 'ERR_SLUICE_QUEUE_UNWRITABLE',
-  native_module: 'ERR_SLUICE_NATIVE_MODULE',
-  corrupt: 'ERR_SLUICE_QUEUE_CORRUPT',
-  io: 'ERR_SLUICE_QUEUE_IO',
-  worker: 'ERR_SLUICE_QUEUE_WORKER',
-  closed: 'ERR_SLUICE_QUEUE_CLOSED',
-  stalled: 'ERR_SLUICE_QUEUE_STALLED',
 };
 
 export interface SqliteStoreOptions {
@@ -100,9 +86,10 @@ class WorkerStore implements SqliteStore {
   readonly #leased = new Set<number>();
   readonly #unsettled = new Map<number, Settlement>();
   readonly #changeListeners = new Set<() => void>();
-  readonly #healthListeners = new Set<(fault: Error | undefined) => void>();
-  #fault: StoreError | undefined;
-  #probe: NodeJS.Timeout | undefined;
+  readonly #health = new Health(
+    () => this.#probe(),
+    () => this.#settleAgain(),
+  );
   #closed: Promise<void> | undefined;
 
   constructor(options: SqliteStoreOptions) {
@@ -116,11 +103,11 @@ class WorkerStore implements SqliteStore {
       workerData: () => this.#workerOptions(),
       onHello: ({ state, quarantined }) => {
         this.#state = state;
-        this.#setFault(quarantined && this.#error(quarantined));
+        this.#health.report(quarantined && this.#error(quarantined));
         this.#settleAgain();
         for (const listener of this.#changeListeners) listener();
       },
-      onFault: (fault) => this.#setFault(fault),
+      onFault: (fault) => this.#health.report(fault),
     });
   }
 
@@ -143,6 +130,7 @@ class WorkerStore implements SqliteStore {
 
   settle(settlement: Settlement): Promise<void> {
     if (this.#closed) return Promise.reject(this.#error({ kind: 'closed', detail: '' }));
+    this.#unsettled.delete(settlement.seq);
     return this.#gather().settle(settlement);
   }
 
@@ -160,18 +148,13 @@ class WorkerStore implements SqliteStore {
   }
 
   onHealth(listener: (fault: Error | undefined) => void): () => void {
-    this.#healthListeners.add(listener);
-    if (this.#fault) {
-      listener(this.#fault);
-      this.#probeLater();
-    }
-    return () => this.#healthListeners.delete(listener);
+    return this.#health.subscribe(listener);
   }
 
   close(): Promise<void> {
     if (this.#closed) return this.#closed;
     this.#flush();
-    clearTimeout(this.#probe);
+    this.#health.stop();
     this.#closed = this.#host.close();
     return this.#closed;
   }
@@ -201,7 +184,9 @@ class WorkerStore implements SqliteStore {
     const { batch, transfer } = turn.pack(this.#now());
     this.#host.request(batch, transfer).then(
       (reply) => this.#answer(turn, reply),
-      (error: Error) => {
+      (reason: unknown) => {
+        const error =
+          reason instanceof Error ? reason : this.#error({ kind: 'worker', detail: String(reason) });
         this.#waiting.free(turn.bytes);
         this.#keepUnsettled(turn);
         turn.fail(error, error, error);
@@ -226,7 +211,7 @@ class WorkerStore implements SqliteStore {
     const leaseError = this.#answerLeases(turn, reply);
     const fault = quarantined && this.#error(quarantined);
     const error = fault ?? appendError ?? settleError ?? leaseError;
-    if (error) this.#setFault(error);
+    if (error) this.#health.report(error);
     if (turn.writes || fault) for (const listener of this.#changeListeners) listener();
   }
 
@@ -258,32 +243,8 @@ class WorkerStore implements SqliteStore {
     }
   }
 
-  #setFault(fault: StoreError | undefined): void {
-    const before = this.#fault;
-    this.#fault = fault;
-    if (fault?.code === before?.code) return;
-    for (const listener of this.#healthListeners) listener(fault);
-    if (fault) this.#probeLater();
-    else this.#settleAgain();
-  }
-
-  /**
-   * Only this ends a fault: on a nearly full disk one write succeeds and the next fails. It works also when nobody
-   * appends. A damaged file is no passing state: that stays until someone was told.
-   */
-  #probeLater(): void {
-    const untold = this.#healthListeners.size === 0 && this.#fault?.code === 'ERR_SLUICE_QUEUE_CORRUPT';
-    if (this.#probe || untold) return;
-    this.#probe = setTimeout(() => {
-      this.#probe = undefined;
-      if (!this.#fault || this.#closed) return;
-      this.#host.request({ now: this.#now(), probe: true }).then(
-        (reply) => {
-          this.#setFault(reply.appendFault && this.#error(reply.appendFault));
-          if (this.#fault) this.#probeLater();
-        },
-        () => this.#probeLater(),
-      );
-    }, PROBE_MS);
+  async #probe(): Promise<StoreError | undefined> {
+    const { appendFault } = await this.#host.request({ now: this.#now(), probe: true });
+    return appendFault && this.#error(appendFault);
   }
 }

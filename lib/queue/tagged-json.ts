@@ -110,8 +110,12 @@ function objectToTagged(value: object, depth: number): unknown {
     return { [`${TAG}error`]: [name, message, stack, propertiesToTagged({ ...value }, depth)] };
   }
   if (types.isBoxedPrimitive(value)) return toTagged(value.valueOf(), depth + 1);
-  if ('toJSON' in value && typeof value.toJSON === 'function') return toTagged(value.toJSON(), depth + 1);
+  if (writesItself(value)) return toTagged(value.toJSON(), depth + 1);
   return propertiesToTagged(value as Properties, depth);
+}
+
+function writesItself(value: object): value is { toJSON(): unknown } {
+  return 'toJSON' in value && typeof value.toJSON === 'function';
 }
 
 function propertiesToTagged(value: Properties, depth: number): Properties {

@@ -81,7 +81,8 @@ export function openDatabaseFile(options: DatabaseFileOptions): DatabaseFile {
 function takeLock({ file, lockWaitMs = 1000, nativeBinding }: DatabaseFileOptions): Database.Database {
   const lock = connect(`${file}.lock`, lockWaitMs, nativeBinding);
   try {
-    lock.exec('BEGIN EXCLUSIVE');
+    // Nothing is ever written to it; without a journal it needs no disk space either.
+    lock.exec('PRAGMA journal_mode = OFF; BEGIN EXCLUSIVE');
     return lock;
   } catch (error) {
     lock.close();
@@ -116,7 +117,7 @@ function openSound(options: DatabaseFileOptions): Database.Database {
     if (!fresh && statSync(options.file).size <= FULL_CHECK_BYTES) fullCheck(db);
     migrate(db, options);
     if (!fresh) options.check?.(db);
-    db.pragma('wal_checkpoint(TRUNCATE)');
+    emptyLog(db);
     return db;
   } catch (error) {
     db.close();
@@ -135,6 +136,15 @@ function checkOwner(db: Database.Database, { applicationId, migrations }: Databa
     throw new FileFault('newer', `version ${version}, this one knows ${migrations.length}`);
   }
   return false;
+}
+
+/** A log that has no room to be written back stays until there is: the file can be used meanwhile. */
+function emptyLog(db: Database.Database): void {
+  try {
+    db.pragma('wal_checkpoint(TRUNCATE)');
+  } catch (error) {
+    if (faultOf(error).kind !== 'disk_full') throw error;
+  }
 }
 
 function fullCheck(db: Database.Database): void {

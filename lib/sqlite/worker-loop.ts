@@ -2,12 +2,7 @@
  * The worker thread's half: takes everything that waits, hands it to the owner of the file as one group, so that one
  * `fsync` serves them all, and answers each batch in the order they came.
  */
-import {
-  parentPort,
-  receiveMessageOnPort,
-  type MessagePort,
-  type TransferListItem,
-} from 'node:worker_threads';
+import { parentPort, receiveMessageOnPort, type MessagePort } from 'node:worker_threads';
 import { faultOf, type Fault } from './faults';
 
 /** Limits the memory and the latency of one group; the rest waits for the next. */
@@ -38,7 +33,7 @@ export type FromWorker<Hello, Reply> =
 export function serve<Batch, Hello, Reply>(open: () => FileOwner<Batch, Hello, Reply>): void {
   const port = parentPort;
   if (!port) throw new Error('this file runs as a worker thread');
-  const post = (message: FromWorker<Hello, Reply>, transfer: readonly TransferListItem[] = []) =>
+  const post = (message: FromWorker<Hello, Reply>, transfer: readonly ArrayBuffer[] = []) =>
     port.postMessage(message, transfer);
   let owner: FileOwner<Batch, Hello, Reply>;
   try {

@@ -1,19 +1,24 @@
-import { ulid } from 'ulid';
 import type { Source } from '#lib/delivery/contract';
-import type { Lineage } from '#lib/delivery/lineage/contract';
-import type { Stamp } from '#lib/delivery/stamp';
 import type { Verdict } from '#lib/delivery/verdict';
-import { SluiceError } from '#lib/errors/errors';
+import type { SluiceRuntime } from '#lib/node-red/runtime';
 import type { Message, RuntimeNode } from '#lib/node-red/types';
-import type { LeasedRecord } from '#lib/queue/contract';
-import type { Drain } from '#lib/queue/drain';
+import type { LeasedRecord, QueueStore, Settlement } from '#lib/queue/contract';
+import { Drain } from '#lib/queue/drain';
+import type { DrainState, Readiness } from '#lib/queue/drain-options';
+import type { PushQueue } from '#lib/queue/push-queue';
 import { decodeRecord } from '#lib/queue/record-format';
+import type { PushQueueConfig } from './push-queue.config';
+import type { PushQueueLog } from './push-queue.log';
+import { laneOf, stampOf, unreadable } from './push-queue.record';
+
+const DEFAULT_IN_FLIGHT = 256;
 
 interface OutputOptions {
   readonly node: RuntimeNode;
-  readonly name: string;
-  readonly lineage: Lineage;
-  readonly deliveryTimeoutMs: number;
+  readonly config: PushQueueConfig;
+  readonly queue: PushQueue;
+  readonly runtime: SluiceRuntime;
+  readonly log: PushQueueLog;
 }
 
 /** The output of a push queue: a source of its own, which isn't an entry. */
@@ -30,14 +35,32 @@ export class PushQueueOutput implements Source {
   constructor(options: OutputOptions) {
     this.#options = options;
     this.id = options.node.id;
-    this.name = options.name;
+    this.name = options.queue.name;
     this.z = options.node.z;
   }
 
-  /** Delivers from now on, as soon as flows run. */
-  start(drain: Drain): void {
-    this.#drain = drain;
-    if (this.#running) drain.resume();
+  get state(): DrainState | undefined {
+    return this.#drain?.state;
+  }
+
+  get inFlight(): number {
+    return this.#drain?.inFlight ?? 0;
+  }
+
+  /** Delivers what the store holds from now on, as soon as flows run. */
+  start(store: QueueStore): void {
+    const { config, log } = this.#options;
+    this.#drain = new Drain({
+      store,
+      policy: { ...config, maxInFlight: config.maxInFlight || DEFAULT_IN_FLIGHT },
+      keyName: config.keyProperty,
+      keyOf: (lease) => laneOf(lease, config.keyProperty),
+      deliver: (lease) => this.#deliver(lease),
+      readiness: (bytes) => this.#readiness(bytes),
+      onSettled: (lease, settlement, verdict) => this.#settled(lease, settlement, verdict),
+      onError: (error) => log.storeError(error),
+    });
+    if (this.#running) this.#drain.resume();
   }
 
   pause(): void {
@@ -50,73 +73,60 @@ export class PushQueueOutput implements Source {
     this.#drain?.resume();
   }
 
+  /** Resolves when the settlements under way are committed; deliveries that are out end with `settled`. */
+  async close(timeoutMs: number): Promise<void> {
+    this.pause();
+    await this.#drain?.close(timeoutMs);
+  }
+
+  async settled(): Promise<void> {
+    await this.#drain?.settled();
+  }
+
   status(): Readonly<Record<string, unknown>> {
-    return { state: this.#drain?.state ?? 'opening', in_flight: this.#drain?.inFlight ?? 0 };
+    return { state: this.state ?? 'opening', in_flight: this.inFlight };
+  }
+
+  #readiness(bytes: number): Readiness {
+    const { registry } = this.#options.runtime;
+    if (!registry.hasLiveOutput(this.id)) return 'no_destination';
+    return registry.canDeliver(this.id, bytes, 1) ? 'ready' : 'sink_full';
   }
 
   /** Sends a stored record on output 1 and resolves with its verdict. */
-  deliver(lease: LeasedRecord): Promise<Verdict> {
-    const { node, lineage, deliveryTimeoutMs } = this.#options;
+  #deliver(lease: LeasedRecord): Promise<Verdict> {
+    const { node, config, runtime } = this.#options;
     let msg: Message;
     try {
       msg = decodeRecord(lease.record);
     } catch (cause) {
       return Promise.resolve(unreadable(cause));
     }
-    return lineage.send(node, msg, {
-      stamp: { ...stampOf(msg, this.name, lease), attempt: lease.attempts + 1 },
+    return runtime.lineage.send(node, msg, {
+      stamp: stampOf(msg, this.name, lease),
       origin: `${node.id}:${lease.seq}`,
-      timeoutMs: deliveryTimeoutMs,
+      timeoutMs: config.deliveryTimeoutMs,
       lease: { queueId: node.id, seq: lease.seq },
     });
   }
 
+  #settled(lease: LeasedRecord, settlement: Settlement, verdict: Verdict): void {
+    const { queue, log } = this.#options;
+    log.attempt(this.name, verdict);
+    if (settlement.outcome === 'done') queue.countDelivered(lease.record.byteLength);
+    if (settlement.outcome !== 'dead') return;
+    log.dead(lease.seq, settlement.reason, settlement.code);
+    this.#emitDead(lease, { reason: settlement.reason, code: settlement.code });
+  }
+
   /** Tells output 2 of a record that went to the dead letters. */
-  emitDead(lease: LeasedRecord, dead: { readonly reason: string; readonly code: string }): void {
+  #emitDead(lease: LeasedRecord, dead: { readonly reason: string; readonly code: string }): void {
     let msg: Message = {};
     try {
       msg = decodeRecord(lease.record);
     } catch {
       // It is dead because it can't be read; what is known of it still goes out.
     }
-    const stamp = { ...stampOf(msg, this.name, lease), attempt: lease.attempts + 1 };
-    this.#options.node.send([null, { ...msg, sluice: { ...stamp, dead } }]);
+    this.#options.node.send([null, { ...msg, sluice: { ...stampOf(msg, this.name, lease), dead } }]);
   }
-}
-
-/** The stamp to store: the source's own, or a new one for a message that no source of ours admitted. */
-export function stampToStore(traced: Stamp | undefined, queue: string, now: number): Stamp {
-  // The attempt is left out of what is stored: it would give the same data another delivery id on each retry.
-  if (traced) return { ...traced, attempt: 1 };
-  return { id: ulid(now), source: queue, receivedAt: now, attempt: 1 };
-}
-
-/** The lane of a record with `ordering: key`; one without the property is a lane of its own. */
-export function laneOf(lease: LeasedRecord, keyProperty: string): string {
-  const own = `seq ${lease.seq}`;
-  try {
-    const value = keyProperty
-      .split('.')
-      .reduce<unknown>(
-        (inner, name) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, name) : undefined),
-        decodeRecord(lease.record),
-      );
-    return value === undefined || value === null || value === '' ? own : `key ${JSON.stringify(value)}`;
-  } catch {
-    // It can't be delivered either, and its delivery says why.
-    return own;
-  }
-}
-
-function stampOf(msg: Message, queue: string, { seq, storedAt }: LeasedRecord): Stamp {
-  const stored = msg['sluice'];
-  if (typeof stored === 'object' && stored !== null && 'id' in stored) return stored as Stamp;
-  return { id: `${queue}:${seq}`, source: queue, receivedAt: storedAt, attempt: 1 };
-}
-
-/** A record of a newer version is good: it waits for that version. A damaged one can never be delivered. */
-function unreadable(cause: unknown): Verdict {
-  const error = cause instanceof Error ? cause : new Error(String(cause));
-  const newer = cause instanceof SluiceError && cause.code === 'ERR_SLUICE_RECORD_VERSION';
-  return { kind: 'failed', failure: newer ? 'config' : 'permanent', error };
 }

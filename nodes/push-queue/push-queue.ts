@@ -2,22 +2,21 @@ import { performance } from 'node:perf_hooks';
 import { readConfig } from '#lib/config/read-config';
 import { ConfigError, DeliveryError, SluiceError } from '#lib/errors/errors';
 import { errorLabel, onInput } from '#lib/node-red/input';
-import { runtimeOf, type SluiceRuntime } from '#lib/node-red/runtime';
+import { runtimeOf } from '#lib/node-red/runtime';
 import { statusLine } from '#lib/node-red/status';
 import type { NodeRED, RuntimeNode } from '#lib/node-red/types';
 import type { QueueStore } from '#lib/queue/contract';
-import { Drain } from '#lib/queue/drain';
 import { PushQueue } from '#lib/queue/push-queue';
 import { encodeRecord } from '#lib/queue/record-format';
 import { fields, problemsOf, type PushQueueConfig } from './push-queue.config';
 import { PushQueueLog } from './push-queue.log';
-import { laneOf, PushQueueOutput, stampToStore } from './push-queue.source';
+import { stampToStore } from './push-queue.record';
+import { PushQueueOutput } from './push-queue.source';
 import { statusOf } from './push-queue.status';
 import { claimStore, quotaBytesOf } from './push-queue.store';
 
 const TICK_MS = 1000;
 const CLOSE_MS = 5000;
-const DEFAULT_IN_FLIGHT = 256;
 
 export = function register(RED: NodeRED): void {
   function PushQueueNode(this: RuntimeNode, saved: object) {
@@ -64,8 +63,7 @@ function start(RED: NodeRED, node: RuntimeNode, config: PushQueueConfig): void {
     onWriteError: (error) => log.storeError(error),
     onHealth: (fault) => log.health(fault),
   });
-  const output = new PushQueueOutput({ node, name, lineage, deliveryTimeoutMs: config.deliveryTimeoutMs });
-  let drain: Drain | undefined;
+  const output = new PushQueueOutput({ node, config, queue, runtime, log });
   let closing = false;
   if (!config.enabled) log.volatile();
 
@@ -74,11 +72,10 @@ function start(RED: NodeRED, node: RuntimeNode, config: PushQueueConfig): void {
     queue.attach(store);
     // Order would break if a delivery of the node before this one were still out.
     if (config.ordering !== 'none') await claim.predecessorSettled;
-    if (closing) return;
-    drain = drainOf(store, config, queue, output, runtime, log);
-    output.start(drain);
+    if (!closing) output.start(store);
   };
-  claim.opened.then(use).catch((error: Error) => {
+  claim.opened.then(use).catch((reason: unknown) => {
+    const error = reason instanceof Error ? reason : new Error(String(reason));
     queue.fail(error);
     log.storeError(error);
   });
@@ -101,7 +98,7 @@ function start(RED: NodeRED, node: RuntimeNode, config: PushQueueConfig): void {
 
   const line = statusLine(node);
   const show = () => {
-    const [mood, text] = statusOf(queue.fault, drain?.state, queue.status());
+    const [mood, text] = statusOf(queue.fault, output.state, queue.status());
     line.show(mood, 'text' in text ? text.text : RED._(`push-queue.status.${text.key}`, text.values));
   };
   show();
@@ -125,55 +122,19 @@ function start(RED: NodeRED, node: RuntimeNode, config: PushQueueConfig): void {
     queue.fail(
       new DeliveryError('ERR_SLUICE_QUEUE_CLOSED', 'The queue is being closed', { failure: 'transient' }),
     );
-    output.pause();
-    await drain?.close(CLOSE_MS);
+    await output.close(CLOSE_MS);
     await queue.detach();
     const left = queue.status()['records'];
     // Without a file, the next node gets the records only if it takes the store over.
     const handOver = !config.enabled && !removed && left !== 0;
     if (!config.enabled && removed) log.discarded(Number(left));
-    const settled = drain?.settled() ?? Promise.resolve();
-    const busy = (drain?.inFlight ?? 0) > 0;
-    await claim.release(settled, handOver ? 'linger' : busy ? 'when_settled' : 'now');
+    const when = output.inFlight > 0 ? 'when_settled' : 'now';
+    await claim.release(output.settled(), handOver ? 'linger' : when);
   };
   node.on('close', (removed, done) => {
     close(removed).then(done, (error: unknown) => {
       RED.log.error(`[push-queue:${name}] ${describe(error)}`);
       done();
     });
-  });
-}
-
-function drainOf(
-  store: QueueStore,
-  config: PushQueueConfig,
-  queue: PushQueue,
-  output: PushQueueOutput,
-  { registry }: SluiceRuntime,
-  log: PushQueueLog,
-): Drain {
-  return new Drain({
-    store,
-    policy: {
-      ...config,
-      maxInFlight: config.maxInFlight || DEFAULT_IN_FLIGHT,
-    },
-    keyName: config.keyProperty,
-    keyOf: (lease) => laneOf(lease, config.keyProperty),
-    deliver: (lease) => output.deliver(lease),
-    readiness: (bytes) => {
-      if (!registry.hasLiveOutput(queue.id)) return 'no_destination';
-      return registry.canDeliver(queue.id, bytes, 1) ? 'ready' : 'sink_full';
-    },
-    onSettled: (lease, settlement, verdict) => {
-      log.attempt(queue.name, verdict);
-      if (settlement.outcome === 'done') queue.countDelivered(lease.record.byteLength);
-      if (settlement.outcome === 'dead') {
-        const { reason, code } = settlement;
-        log.dead(lease.seq, reason, code);
-        output.emitDead(lease, { reason, code });
-      }
-    },
-    onError: (error) => log.storeError(error),
   });
 }

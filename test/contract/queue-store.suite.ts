@@ -144,13 +144,13 @@ export function describeQueueStore({ name, persistent, make }: QueueStoreSuite):
         await store.lease(...ALL);
         await retry(seq, 1_000_000, settlement);
         const [lease] = await store.lease(...ALL);
-        await retry(seq, 1_000_000, { spend: false, unknown: false } as Partial<Settlement>);
+        await retry(seq, 1_000_000, { spend: false, unknown: false });
         return [lease?.attempts, lease?.unknowns];
       };
-      expect(await after({ spend: true, unknown: true } as Partial<Settlement>)).toEqual([1, 1]);
-      expect(await after({ spend: true, unknown: true } as Partial<Settlement>)).toEqual([2, 2]);
-      expect(await after({ spend: false, unknown: false } as Partial<Settlement>)).toEqual([2, 2]);
-      expect(await after({ spend: true, unknown: false } as Partial<Settlement>)).toEqual([3, 0]);
+      expect(await after({ spend: true, unknown: true })).toEqual([1, 1]);
+      expect(await after({ spend: true, unknown: true })).toEqual([2, 2]);
+      expect(await after({ spend: false, unknown: false })).toEqual([2, 2]);
+      expect(await after({ spend: true, unknown: false })).toEqual([3, 0]);
     });
 
     it('gives the earliest due time of those that wait', async () => {
@@ -291,7 +291,7 @@ export function describeQueueStore({ name, persistent, make }: QueueStoreSuite):
       await appendAll(...'abcdef');
       const leases = await store.lease(5, 2 ** 30);
       await done(leases[1]?.seq ?? 0);
-      await retry(leases[2]?.seq ?? 0, 1_000_100, { unknown: true } as Partial<Settlement>);
+      await retry(leases[2]?.seq ?? 0, 1_000_100, { unknown: true });
       await store.settle({ seq: leases[3]?.seq ?? 0, outcome: 'dead', reason: 'r', code: 'X' });
       const counts = store.counts();
       await store.close();

@@ -98,6 +98,28 @@ describe('the inbox when its process is killed', () => {
   });
 });
 
+describe('a record that ends the process', () => {
+  async function runFlow(what: 'accept' | 'replay'): Promise<NodeJS.Signals | null> {
+    const script = join(import.meta.dirname, 'inbox-crashing-flow.mjs');
+    const child = spawn(process.execPath, [script, dataDir, what], { stdio: 'inherit' });
+    children.push(child);
+    await once(child, 'exit');
+    return child.signalCode;
+  }
+
+  it('O33 N8 is sent three times, each attempt committed before, and is then parked', async () => {
+    expect(await runFlow('accept')).toBe('SIGKILL');
+    expect(await runFlow('replay')).toBe('SIGKILL');
+    expect(await runFlow('replay')).toBe('SIGKILL');
+    expect(await runFlow('replay')).toBeNull();
+    const inbox = await open();
+    expect(inbox.totals()).toMatchObject({ pending: 0, parked: 1 });
+    expect(await inbox.parked(10)).toMatchObject([
+      { key: 'poison', attempts: 3, code: 'ERR_SLUICE_INBOX_CRASHES' },
+    ]);
+  });
+});
+
 describe('the inbox on a full disk', () => {
   it('refuses what it cannot store, keeps what it has, lets records finish, and goes on with room', async () => {
     const inbox = await open({ maxPages: 40 });

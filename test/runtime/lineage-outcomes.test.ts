@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { DeliveryError } from '#lib/errors/errors';
 import { waitFor } from '../harness/wait';
-import { change, delay, func, joinCount, rateLimit, switchOn } from './lineage-flows';
+import { change, delay, exec, func, joinCount, rateLimit, split, switchOn } from './lineage-flows';
 import { startLineageRig, tab, type LineageRig, type TabNode } from './lineage-rig';
 
 let rig: LineageRig;
@@ -84,6 +84,14 @@ describe('O1 zero deliveries are never done', () => {
       ['off', 't-sink', '', off],
       ['sink', 't-sink', ''],
     ]);
+    expect(await rig.fire('z.src')).toEqual(DONE);
+  });
+
+  it('a sink, or an outside request, whose receipt goes to a disabled node is done', async () => {
+    const disabled: TabNode = ['off', 'debug', '', off];
+    await deploy([['src', 't-source', 'sink'], ['sink', 't-sink', 'off', { receipt: true }], disabled]);
+    expect(await rig.fire('z.src')).toEqual(DONE);
+    await deploy([['src', 't-source', 'e'], ['e', 'exec', [['off'], [], []], exec('true')], disabled]);
     expect(await rig.fire('z.src')).toEqual(DONE);
   });
 
@@ -196,6 +204,18 @@ describe('O1 nodes that break the rules', () => {
     await waitFor('the late delivery', () => rig.finished.length === 1);
   });
 
+  it('a switch that keeps sequences back is unknown for the messages of one', async () => {
+    const collecting = { ...switchOn({ t: 'else' }), repair: true };
+    await deploy([
+      ['src', 't-source', 's'],
+      ['s', 'split', 'w', split],
+      ['w', 'switch', 'sink', collecting],
+      ['sink', 't-sink', '', { ms: 5 }],
+    ]);
+    expect(await rig.fire('z.src', { payload: [1, 2] })).toMatchObject({ kind: 'unknown', open: ['z.w'] });
+    await waitFor('the sequence', () => rig.finished.length === 2);
+  });
+
   it('done called twice counts once', async () => {
     await deploy([
       ['src', 't-source', 'f'],
@@ -281,12 +301,36 @@ describe('O1 nodes that break the rules', () => {
       ['src', 't-source', 'j'],
       ['other', 't-source', 'c'],
       ['c', 'change', 'j', change],
-      ['j', 'join', 'c2 sink', joinCount(2)],
+      ['j', 'join', 'c2', joinCount(2)],
       ['c2', 'function', 'sink', func('return {payload: msg.payload}')],
       ['sink', 't-sink', '', { fail: 'plain', ms: 60 }],
     ]);
     const verdicts = await Promise.all([rig.fire('z.src'), rig.fire('z.other')]);
     expect(verdicts.map(({ kind }) => kind)).toEqual(['failed', 'failed']);
-    expect(rig.finished).toHaveLength(2);
+    expect(rig.finished).toHaveLength(1);
+  });
+
+  it('a queue in between ends one record and begins another', async () => {
+    await deploy([
+      ['src', 't-source', 'q'],
+      ['q', 't-queue', 'sink'],
+      ['sink', 't-sink', '', { fail: 'plain', ms: 60 }],
+    ]);
+    expect(await Promise.all([rig.fire('z.src'), rig.fire('z.src')])).toEqual([DONE, DONE]);
+    expect(rig.lineage.active).toBe(1);
+    await waitFor('the delivery', () => rig.lineage.active === 0);
+    expect(rig.finished).toHaveLength(1);
+  });
+
+  it('a status that a node shows meanwhile is not part of the record', async () => {
+    await deploy([
+      ['src', 't-source', 'sink'],
+      ['sink', 't-sink', '', { status: 'busy' }],
+      ['st', 'status', 'bad', { scope: null }],
+      ['bad', 't-sink', '', { fail: 'plain', ms: 1 }],
+    ]);
+    expect(await rig.fire('z.src')).toEqual(DONE);
+    const untracked = rig.arrived.filter(({ node, trace }) => node === 'z.bad' && !trace);
+    expect(untracked).toHaveLength(1);
   });
 });

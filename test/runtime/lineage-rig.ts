@@ -1,10 +1,11 @@
 import { join } from 'node:path';
-import { createLineage, type LateEvent, type RuntimeLineage } from '#lib/delivery/lineage/lineage';
+import { createLineage } from '#lib/delivery/lineage/lineage';
+import type { LateEvent, RuntimeLineage } from '#lib/delivery/lineage/runtime-lineage';
 import type { Trace, TrackOptions } from '#lib/delivery/lineage/contract';
 import type { Verdict } from '#lib/delivery/verdict';
 import { DeliveryError } from '#lib/errors/errors';
-import { lineageDepsOf } from '#lib/node-red/hooks-lineage';
 import type { Message } from '#lib/node-red/types';
+import { lineageDepsOf } from '../harness/lineage-nodes/lineage-deps';
 import { startNodeRed, type FlowNode, type RunningNodeRed } from '../harness/node-red';
 
 export interface Arrival {

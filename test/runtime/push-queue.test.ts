@@ -330,6 +330,27 @@ describe('push-queue in Node-RED', () => {
     expect(await sink('q')).toMatchObject({ blocked: 0 });
   });
 
+  it('O1 sends a record back once and still delivers it elsewhere, though that fails at first', async () => {
+    await deploy([
+      queue('q', { queue: 'fan', wires: [['f'], []], ...FAST }),
+      functionNode(
+        'f',
+        'if (msg.again) return [null, null, msg]; const again = RED.util.cloneMessage(msg); again.again = true; return [again, msg, null];',
+        [['q'], ['out'], ['final']],
+      ),
+      probe('out'),
+      probe('final'),
+    ]);
+    nodeRed.node<ProbeSink>('out').finish = (_msg, _send, done) =>
+      done(received('out').length < 3 ? new Error('down') : undefined);
+    nodeRed.node('q').receive({ payload: 'one' });
+    await waitFor('three attempts', () => received('out').length === 3);
+    await drained('q');
+    expect(payloads('final')).toEqual(['one']);
+    // The copy is stored once, however often its original was delivered.
+    expect(await sink('q')).toMatchObject({ delivered: 2, forwarded_total: 2, dead: 0 });
+  });
+
   it('N13 loses nothing and acknowledges nothing unfinished when flows are redeployed during delivery', async () => {
     const seen = new Set<unknown>();
     const flow = (name: string): FlowNode[] => [

@@ -97,7 +97,7 @@ describe('what an attempt comes to', () => {
       failure,
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     });
-  const quiet = { failure: undefined, untracked: undefined, absorbed: 1 };
+  const quiet = { incidents: undefined, untracked: undefined, absorbed: 1, reachedSink: false };
 
   it.each([
     ['permanent', ['permanent', 'permanent']],
@@ -120,18 +120,28 @@ describe('what an attempt comes to', () => {
   it('is done only if something took it, nothing failed and all could be tracked', () => {
     expect(concludeQuiet(quiet)).toEqual({ kind: 'done' });
     expect(concludeQuiet({ ...quiet, absorbed: 0 })).toMatchObject({ kind: 'aborted' });
+    expect(concludeQuiet({ ...quiet, absorbed: 0, reachedSink: true })).toEqual({ kind: 'done' });
     expect(concludeQuiet({ ...quiet, untracked: new Set(['n']) })).toMatchObject({
       kind: 'unknown',
       open: ['n'],
     });
-    const failure = foldError(undefined, 'text');
-    expect(concludeQuiet({ failure, untracked: new Set(['n']), absorbed: 0 })).toEqual({
+    const incidents = [{ error: 'text', inCustody: false }];
+    expect(concludeQuiet({ ...quiet, incidents, untracked: new Set(['n']) })).toEqual({
       kind: 'failed',
       failure: 'transient',
       error: new Error('text'),
     });
     expect(concludeTimeout(undefined, ['n'])).toMatchObject({ kind: 'unknown', open: ['n'] });
-    expect(concludeTimeout(failure, ['n'])).toMatchObject({ kind: 'failed' });
+    expect(concludeTimeout(incidents, ['n'])).toMatchObject({ kind: 'failed' });
+  });
+
+  it('does not count an error that ended in custody', () => {
+    const incidents = [
+      { error: error('transient'), inCustody: true },
+      { error: error('permanent'), inCustody: false },
+    ];
+    expect(concludeQuiet({ ...quiet, incidents })).toMatchObject({ kind: 'failed', failure: 'permanent' });
+    expect(concludeQuiet({ ...quiet, incidents: incidents.slice(0, 1) })).toEqual({ kind: 'done' });
   });
 
   it('makes an Error of whatever was thrown', () => {
@@ -213,15 +223,17 @@ describe('the hooks', () => {
     class Derived extends Base {}
     const node = new Derived() as unknown as RuntimeNode;
     const seen: string[] = [];
+    const faults: unknown[] = [];
+    const onFault = (fault: unknown) => faults.push(fault);
     const watcher = (name: string) => ({
       raised: () => {
         seen.push(`${name} before ${reported.length}`);
         return () => void seen.push(`${name} after ${reported.length}`);
       },
     });
-    const stopFirst = watchErrors(node, watcher('first'));
+    const stopFirst = watchErrors(node, watcher('first'), onFault);
     const wrapped = Base.prototype.error;
-    const stopSecond = watchErrors(node, watcher('second'));
+    const stopSecond = watchErrors(node, watcher('second'), onFault);
     expect(Base.prototype.error).toBe(wrapped);
     node.error('x');
     expect(seen).toEqual(['first before 0', 'second before 0', 'first after 1', 'second after 1']);
@@ -230,6 +242,19 @@ describe('the hooks', () => {
     node.error('y');
     expect(seen).toHaveLength(4);
     expect(reported).toEqual(['x', 'y']);
-    expect(watchErrors({} as RuntimeNode, watcher('none'))).toBeUndefined();
+    const stopThird = watchErrors(
+      node,
+      {
+        raised() {
+          throw new Error('boom');
+        },
+      },
+      onFault,
+    );
+    node.error('z');
+    stopThird?.();
+    expect(reported).toEqual(['x', 'y', 'z']);
+    expect(faults).toEqual([new Error('boom')]);
+    expect(watchErrors({} as RuntimeNode, watcher('none'), onFault)).toBeUndefined();
   });
 });

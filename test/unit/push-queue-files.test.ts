@@ -10,7 +10,7 @@ describe('the queue files that are open', () => {
   it('lets one live node have a file and tells the second why not', async () => {
     const stores = new OpenStores();
     const first = stores.claim('push_queue.db', () => Promise.resolve(new MemoryStore()));
-    expect(() => stores.claim('push_queue.db', () => Promise.resolve(new MemoryStore()))).toThrowError(
+    expect(() => stores.claim('push_queue.db', () => Promise.resolve(new MemoryStore()))).toThrow(
       expect.objectContaining({ code: 'ERR_SLUICE_QUEUE_NAME_TAKEN' }),
     );
     await first.release(settled, 'now');

@@ -26,7 +26,8 @@ class SlowStore extends MemoryStore {
   readonly waiting: { pass: () => void; fail: (error: Error) => void }[] = [];
   override append(...args: Parameters<MemoryStore['append']>): ReturnType<MemoryStore['append']> {
     return new Promise((resolve, reject) => {
-      this.waiting.push({ pass: () => super.append(...args).then(resolve, reject), fail: reject });
+      const pass = () => void super.append(...args).then(resolve, reject);
+      this.waiting.push({ pass, fail: reject });
     });
   }
 }
@@ -203,8 +204,10 @@ describe('a push queue whose store has trouble', () => {
       code: 'ERR_SLUICE_QUEUE_OPENING',
       failure: 'transient',
     });
+    expect(queue.retryAfterSecs()).toBe(1);
     const fault = new StoreError('ERR_SLUICE_QUEUE_CLOSED', 'locked');
     queue.fail(fault);
+    expect(queue.retryAfterSecs()).toBe(30);
     await expect(queue.offer(bytes(1))).rejects.toBe(fault);
   });
 
@@ -246,7 +249,8 @@ describe('what a push queue tells', () => {
     let nowMs = 0;
     const { queue } = queueOf({ quotaBytes: 100_000, now: () => nowMs }, new MemoryStore(() => nowMs));
     await queue.offer(bytes(100_000));
-    expect(queue.retryAfterSecs()).toBe(30);
+    expect(queue.canTake(5000, 1)).toBe(false);
+    expect(queue.retryAfterSecs()).toBe(10);
     nowMs = 10_000;
     for (let index = 0; index < 10; index++) queue.countDelivered(1000);
     // 1000 bytes a second have left; 5000 more than there is room for need 5 seconds.

@@ -2,7 +2,7 @@ import type { RuntimeNode } from '../../node-red/types';
 import type { Hold } from '../contract';
 import type { Stamp } from '../stamp';
 import type { Verdict } from '../verdict';
-import { foldError, type Failure } from './conclusion';
+import type { Incident } from './conclusion';
 import type { Trace, TrackOptions } from './contract';
 import { DeliveryIds } from './delivery-id';
 import type { TimerWheel } from './timer-wheel';
@@ -16,7 +16,7 @@ export interface AttemptContext {
   readonly wheel: TimerWheel;
   now(): number;
   timedOut(attempt: Attempt): void;
-  settled(attempt: Attempt, verdict: Verdict): void;
+  settled(attempt: Attempt): void;
   fault(error: unknown): void;
 }
 
@@ -29,7 +29,9 @@ export class Attempt implements Trace {
   pending = 0;
   /** Deliveries that ended in a node, see {@link Observed.absorbed}. */
   absorbed = 0;
-  failure: Failure | undefined;
+  /** A sink of ours has it: what that sends on is a receipt, which may go nowhere. */
+  reachedSink = false;
+  incidents: Incident[] | undefined;
   untracked: Set<string> | undefined;
   /** Set once the source's own send has returned; before, nothing pending means nothing yet. */
   launched = false;
@@ -58,6 +60,7 @@ export class Attempt implements Trace {
     readonly source: RuntimeNode,
     options: TrackOptions,
     private readonly context: AttemptContext,
+    private readonly resolve: (verdict: Verdict) => void,
   ) {
     this.stamp = Object.freeze({ ...options.stamp });
     this.lease = options.lease;
@@ -72,8 +75,8 @@ export class Attempt implements Trace {
     return this.verdict === undefined;
   }
 
-  fail(error: unknown): void {
-    this.failure = foldError(this.failure, error);
+  fail(incident: Incident): void {
+    (this.incidents ??= []).push(incident);
   }
 
   /** Ids of the nodes that are still busy with it. */
@@ -101,10 +104,12 @@ export class Attempt implements Trace {
     for (const [sinkId, hold] of holds ?? []) {
       if (!this.takenHolds?.has(sinkId)) this.release(hold);
     }
-    this.context.settled(this, verdict);
+    this.context.settled(this);
+    this.resolve(verdict);
   }
 
   takeHold(sinkId: string): void {
+    this.reachedSink = true;
     const hold = this.holds?.get(sinkId);
     if (!hold || this.takenHolds?.has(sinkId)) return;
     (this.takenHolds ??= new Set()).add(sinkId);
@@ -114,6 +119,10 @@ export class Attempt implements Trace {
   deliveryId(sinkId: string, bytes: Uint8Array): string {
     return (this.deliveryIds ??= new DeliveryIds(this.origin)).next(sinkId, bytes);
   }
+
+  /** A message that didn't come by a catch node has no error to answer for, see {@link MessageTrace}. */
+  readonly caught = undefined;
+  custody(): void {}
 
   pauseTimeout(): () => void {
     if (this.pauses++ === 0 && this.stopTimeout) {

@@ -3,6 +3,13 @@ import type { ErrorCode } from '../../errors/codes';
 import { DeliveryError, failureClassOf, type FailureClass } from '../../errors/errors';
 import { DONE, type Verdict } from '../verdict';
 
+/** An error that an attempt has met. */
+export interface Incident {
+  readonly error: unknown;
+  /** The catch branch that it led to ended in a sink that keeps the record. */
+  inCustody: boolean;
+}
+
 /** All errors of one attempt, folded into one: what can be tried again wins over what is wrong for good. */
 export interface Failure {
   readonly failure: FailureClass;
@@ -23,6 +30,13 @@ export function toError(thrown: unknown): Error {
   return new Error(String(thrown));
 }
 
+/** What the incidents come to, but for those in custody. */
+export function foldIncidents(incidents: readonly Incident[] | undefined): Failure | undefined {
+  return incidents
+    ?.filter(({ inCustody }) => !inCustody)
+    .reduce<Failure | undefined>((failure, { error }) => foldError(failure, error), undefined);
+}
+
 export function foldError(before: Failure | undefined, thrown: unknown): Failure {
   const error = toError(thrown);
   const failure = failureClassOf(error);
@@ -36,21 +50,28 @@ export function foldError(before: Failure | undefined, thrown: unknown): Failure
 
 /** What was seen of an attempt in which nothing is going on any more. */
 export interface Observed {
-  readonly failure: Failure | undefined;
+  readonly incidents: readonly Incident[] | undefined;
   /** Ids of nodes that took it and can't tell when they have finished. */
   readonly untracked: ReadonlySet<string> | undefined;
   /** Deliveries that ended in a node instead of being passed on to nobody. */
   readonly absorbed: number;
+  /** A sink of ours has taken it. */
+  readonly reachedSink: boolean;
 }
 
-export function concludeQuiet({ failure, untracked, absorbed }: Observed): Verdict {
+export function concludeQuiet({ incidents, untracked, absorbed, reachedSink }: Observed): Verdict {
+  const failure = foldIncidents(incidents);
   if (failure) return failedBy(failure);
   if (untracked) return unknown('ERR_SLUICE_DELIVERY_UNTRACKABLE', [...untracked]);
-  return absorbed > 0 ? DONE : aborted('ERR_SLUICE_DELIVERY_UNROUTED');
+  return absorbed > 0 || reachedSink ? DONE : aborted('ERR_SLUICE_DELIVERY_UNROUTED');
 }
 
 /** An error that was seen outweighs the silence of the other branches. */
-export function concludeTimeout(failure: Failure | undefined, open: readonly string[]): Verdict {
+export function concludeTimeout(
+  incidents: readonly Incident[] | undefined,
+  open: readonly string[],
+): Verdict {
+  const failure = foldIncidents(incidents);
   return failure ? failedBy(failure) : unknown('ERR_SLUICE_DELIVERY_TIMEOUT', open);
 }
 

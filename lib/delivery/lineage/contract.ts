@@ -1,4 +1,5 @@
 import type { Message, RuntimeNode } from '../../node-red/types';
+import type { FailureClass } from '../../errors/errors';
 import type { Hold } from '../contract';
 import type { Stamp } from '../stamp';
 import type { Verdict } from '../verdict';
@@ -30,6 +31,10 @@ export interface Trace {
    * The same on every retry; different data never share one. At most 64 ASCII characters.
    */
   deliveryId(sinkId: string, bytes: Uint8Array): string;
+  /** Class of the error that led the message here by a catch node, if that is how it came. */
+  readonly caught: FailureClass | undefined;
+  /** Says that the sink has stored the message for good: the error that led it here then fails the record no more. */
+  custody(): void;
   /** Stops the delivery timeout while one of our sinks holds the record; call the result to let it run on. */
   pauseTimeout(): () => void;
 }

@@ -4,24 +4,26 @@
  * that didn't survive abort their attempt, as does anything still open in a stopped node, or sent to one.
  */
 import type { EventEmitter } from 'node:events';
-import type { RuntimeNode } from '../../node-red/types';
+import type { FlowConfigNode, FlowsEvent, RuntimeNode } from '../../node-red/types';
 import type { Attempt } from './attempt';
 import type { Token } from './tokens';
 
 interface Surroundings {
-  getNode(id: string): RuntimeNode | null;
+  readonly getNode: (id: string) => RuntimeNode | null;
   attempts(): Iterable<Attempt>;
   end(token: Token): void;
   abort(attempt: Attempt): void;
+  /** Flows run, and these are they. */
+  started(flows: readonly FlowConfigNode[]): void;
 }
 
 export class DeployWindow {
   private phase: 'running' | 'stopping' | 'stopped' = 'running';
   private parked: Token[] = [];
-  private readonly listeners: readonly (readonly [event: string, listener: () => void])[] = [
+  private readonly listeners: readonly (readonly [event: string, listener: (event: FlowsEvent) => void])[] = [
     ['flows:stopping', () => (this.phase = 'stopping')],
     ['flows:stopped', () => this.stopped()],
-    ['flows:started', () => (this.phase = 'running')],
+    ['flows:started', ({ config }) => this.started(config.flows)],
   ];
 
   constructor(
@@ -55,6 +57,11 @@ export class DeployWindow {
 
   survived(node: RuntimeNode): boolean {
     return this.around.getNode(node.id) === node;
+  }
+
+  private started(flows: readonly FlowConfigNode[]): void {
+    this.phase = 'running';
+    this.around.started(flows);
   }
 
   private stopped(): void {

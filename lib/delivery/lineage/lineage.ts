@@ -1,70 +1,27 @@
-import type { EventEmitter } from 'node:events';
 import { watchErrors } from '../../node-red/error-patch';
 import { installHooks } from '../../node-red/hooks';
-import type { Hooks, Message, RuntimeNode } from '../../node-red/types';
+import type { Message, RuntimeNode } from '../../node-red/types';
 import type { Verdict } from '../verdict';
 import { Aggregation } from './aggregation';
-import { Attempt, type AttemptContext } from './attempt';
+import { Attempt, type AttemptContext, type Owners } from './attempt';
 import { aborted, concludeQuiet, concludeTimeout } from './conclusion';
-import type { Lineage, Trace, TrackOptions } from './contract';
+import { CollectingSwitches } from './collecting-switches';
+import type { Trace, TrackOptions } from './contract';
+import { ErrorTracking } from './error-tracking';
 import { DeployWindow } from './deploy-window';
-import { MergedTrace } from './merged-trace';
+import { MessageTrace } from './message-trace';
 import { PacedRelease } from './paced-release';
 import { QuietCheck } from './quiet-check';
 import { Resolution } from './resolution';
 import { TimerWheel } from './timer-wheel';
+import type { LateEvent, LineageCensus, LineageDeps, RuntimeLineage } from './runtime-lineage';
 import { SYSTEM_TIMERS, type Timers } from './timers';
 import { Tokens } from './tokens';
 import { Tracking } from './tracking';
 
-/** A sign of life of a record whose verdict was `done`: what it carries is no longer waited for by anyone. */
-export interface LateEvent {
-  readonly what: 'send' | 'error';
-  /** The node that was sent to, or that reported the error. */
-  readonly nodeId: string;
-  readonly sourceId: string;
-  readonly recordId: string;
-}
-
-export interface LineageDeps {
-  readonly hooks: Hooks;
-  /** `RED.events` */
-  readonly events: EventEmitter;
-  getNode(id: string): RuntimeNode | null;
-  generateId(): string;
-  /** A mistake inside the lineage: it is contained, and the attempts it concerns end by timeout. */
-  onFault(fault: unknown): void;
-  readonly timers?: Timers;
-  /** How long the hooks stay after the last verdict; they are too slow to add and remove for each record. */
-  readonly lingerMs?: number;
-}
-
-/** What the lineage holds at the moment; all zero when it rests. */
-export interface LineageCensus {
-  readonly attempts: number;
-  readonly known: number;
-  readonly timeouts: number;
-  readonly quietChecks: number;
-  readonly pacedNodes: number;
-  readonly parked: number;
-  readonly aggregated: number;
-  readonly hooked: boolean;
-}
-
-export interface RuntimeLineage extends Lineage {
-  /** Signs of life after `done`, since the start. */
-  readonly lateSends: number;
-  /** Listens for them; returns the removal. */
-  onLate(listener: (event: LateEvent) => void): () => void;
-  /** Starts to follow deploys; call once. */
-  install(): void;
-  /** Aborts what is open and takes every hook, patch and listener away. */
-  uninstall(): void;
-  census(): LineageCensus;
-}
-
 const LINGER_MS = 10_000;
 
+/** The lineage of a Node-RED runtime; there must be one only, and it works from its `install()` on. */
 export function createLineage(deps: LineageDeps): RuntimeLineage {
   return new HookedLineage(deps);
 }
@@ -82,9 +39,10 @@ class HookedLineage implements RuntimeLineage {
   private readonly window: DeployWindow;
   private readonly paced: PacedRelease;
   private readonly aggregation: Aggregation;
+  private readonly collecting = new CollectingSwitches();
+  private readonly errors: ErrorTracking;
   private readonly tracking: Tracking;
   private readonly attemptContext: AttemptContext;
-  private readonly resolvers = new WeakMap<Attempt, (verdict: Verdict) => void>();
   private readonly lateListeners = new Set<(event: LateEvent) => void>();
   private removeHooks: (() => void) | undefined;
   private unwatchErrors: (() => void) | undefined;
@@ -108,26 +66,33 @@ class HookedLineage implements RuntimeLineage {
       attempts: () => this.resolution.attempts(),
       end: (token) => void this.tokens.end(token),
       abort,
+      started: (flows) => this.collecting.learn(flows),
     });
     this.paced = new PacedRelease(this.timers, (token) => this.window.finished(token));
+    const late = (owners: Owners, node: RuntimeNode, what: LateEvent['what']): void => {
+      for (const owner of owners) if (owner.verdict?.kind === 'done') this.reportLate(owner, node, what);
+    };
+    this.errors = new ErrorTracking({ tokens: this.tokens, resolution: this.resolution, late });
     this.tracking = new Tracking({
       tokens: this.tokens,
       resolution: this.resolution,
       aggregation: this.aggregation,
       window: this.window,
       paced: this.paced,
+      collecting: this.collecting,
       getNode: deps.getNode,
       abort,
-      late: (attempt, node, what) => this.reportLate(attempt, node, what),
+      errors: this.errors,
+      late,
     });
     this.attemptContext = {
       wheel: this.wheel,
       now: () => this.timers.now(),
       timedOut: (attempt) => {
         this.tracking.newTurn();
-        attempt.conclude(concludeTimeout(attempt.failure, attempt.openNodes()));
+        attempt.conclude(concludeTimeout(attempt.incidents, attempt.openNodes()));
       },
-      settled: (attempt, verdict) => this.settled(attempt, verdict),
+      settled: (attempt) => this.settled(attempt),
       fault: (error) => deps.onFault(error),
     };
   }
@@ -151,22 +116,25 @@ class HookedLineage implements RuntimeLineage {
   }
 
   send(node: RuntimeNode, msg: Message, options: TrackOptions): Promise<Verdict> {
-    this.wake(node);
-    const attempt = new Attempt(this.nextId(), node, options, this.attemptContext);
-    const verdict = new Promise<Verdict>((resolve) => this.resolvers.set(attempt, resolve));
+    const { promise, resolve } = withResolvers<Verdict>();
+    const attempt = new Attempt(this.nextId(), node, options, this.attemptContext, resolve);
     // A copy: the caller's object may be frozen, or be sent again for the next attempt while this one is still known.
     const message: Message = { ...msg, _msgid: attempt.id, sluice: attempt.stamp };
     this.resolution.add(attempt, message);
-    this.tracking.launch(attempt, () => node.send(onPort(message, options.port ?? 0)));
+    this.tracking.launch(attempt, () => {
+      this.wake(node);
+      node.send(onPort(message, options.port ?? 0));
+    });
     attempt.launched = true;
     if (attempt.pending === 0) this.quiet.request(attempt);
-    return verdict;
+    return promise;
   }
 
   traceOf(msg: Message): Trace | undefined {
     const owners = this.resolution.ownersOf(msg);
     if (!owners) return undefined;
-    return owners.length === 1 ? owners[0] : new MergedTrace(owners);
+    const incident = this.resolution.entryOf(msg)?.incident;
+    return owners.length === 1 && !incident ? owners[0] : new MessageTrace(owners, incident);
   }
 
   onLate(listener: (event: LateEvent) => void): () => void {
@@ -190,7 +158,7 @@ class HookedLineage implements RuntimeLineage {
   private wake(node: RuntimeNode): void {
     this.stopLinger?.();
     this.stopLinger = undefined;
-    this.unwatchErrors ??= watchErrors(node, this.tracking);
+    this.unwatchErrors ??= watchErrors(node, this.errors, this.deps.onFault);
     this.removeHooks ??= installHooks(this.deps.hooks, this.label, this.tracking, this.deps.onFault);
   }
 
@@ -203,14 +171,13 @@ class HookedLineage implements RuntimeLineage {
     this.tracking.newTurn();
   }
 
-  private settled(attempt: Attempt, verdict: Verdict): void {
+  private settled(attempt: Attempt): void {
     this.resolution.finish(attempt);
-    this.resolvers.get(attempt)?.(verdict);
-    this.resolvers.delete(attempt);
     if (this.resolution.size > 0) return;
     this.stopLinger = this.wheel.start(this.deps.lingerMs ?? LINGER_MS, () => this.rest());
   }
 
+  /** Only after `done` is a late sign of life a loss: the origin has been told to forget the record. */
   private reportLate(attempt: Attempt, node: RuntimeNode, what: 'send' | 'error'): void {
     this.lateSends++;
     const event = { what, nodeId: node.id, sourceId: attempt.source.id, recordId: attempt.stamp.id };
@@ -222,6 +189,12 @@ class HookedLineage implements RuntimeLineage {
     this.idCounter = (this.idCounter + 1) >>> 0;
     return this.idPrefix + this.idCounter.toString(16).padStart(8, '0');
   }
+}
+
+function withResolvers<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
+  let resolve!: (value: T) => void;
+  const promise = new Promise<T>((fulfil) => (resolve = fulfil));
+  return { promise, resolve };
 }
 
 /** What `node.send` takes to send on one output. */

@@ -4,10 +4,13 @@
  */
 import type { RuntimeNode } from '../../node-red/types';
 import type { Attempt, Owners } from './attempt';
+import type { Incident } from './conclusion';
 
 /** What is known of a message object. */
 export class Entry {
   firstToken: Token | undefined;
+  /** The error that a catch node turned into this message, or into one that led to it. */
+  incident: Incident | undefined;
 
   constructor(public owners: Owners) {}
 }

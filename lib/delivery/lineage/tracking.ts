@@ -3,9 +3,8 @@
  * message from node A to node B, it reports: preRoute, preDeliver (A sends), later onReceive, postReceive (around B's
  * handler), and at some time onComplete (B called done). The message object is the same in the last four.
  */
-import { legacyKindOf, routeTarget, signalsCompletion, takesInput } from '../../node-red/hooks';
+import { actsOutside, legacyKindOf, routeTarget, signalsCompletion, takesInput } from '../../node-red/hooks';
 import type { MessageHooks } from '../../node-red/hooks';
-import type { ErrorWatcher } from '../../node-red/error-patch';
 import type {
   HookCompleteEvent,
   HookReceiveEvent,
@@ -15,7 +14,9 @@ import type {
 } from '../../node-red/types';
 import type { Aggregation } from './aggregation';
 import type { Attempt, Owners } from './attempt';
+import type { CollectingSwitches } from './collecting-switches';
 import type { DeployWindow } from './deploy-window';
+import type { ErrorTracking } from './error-tracking';
 import type { PacedRelease } from './paced-release';
 import { isLive, type Resolution } from './resolution';
 import type { Entry, Token, Tokens } from './tokens';
@@ -26,28 +27,27 @@ export interface TrackingParts {
   readonly aggregation: Aggregation;
   readonly window: DeployWindow;
   readonly paced: PacedRelease;
-  getNode(id: string): RuntimeNode | null;
-  abort(attempt: Attempt): void;
-  late(attempt: Attempt, node: RuntimeNode, what: 'send' | 'error'): void;
+  readonly collecting: CollectingSwitches;
+  readonly errors: ErrorTracking;
+  readonly getNode: (id: string) => RuntimeNode | null;
+  readonly abort: (attempt: Attempt) => void;
+  readonly late: (owners: Owners, node: RuntimeNode, what: 'send') => void;
 }
 
 /** One run of an input handler, from onReceive to postReceive; they nest where a node receives directly. */
 interface Frame {
   readonly event: HookReceiveEvent;
-  readonly token: Token | undefined;
   /** Async context to return to, so that the caller of `receive()` keeps its own. */
   readonly context: Token | undefined;
 }
 
-export class Tracking implements MessageHooks, ErrorWatcher {
+export class Tracking implements MessageHooks {
   private frames: Frame[] = [];
   /** The attempt whose source is sending right now. */
   private launching: Attempt | undefined;
   /** What preRoute found out, for the preDeliver of the same event: there the message may be a clone. */
   private routed: HookSendEvent | undefined;
   private routedEntry: Entry | undefined;
-  /** The message of a `done(error)` that `node.error` is about to report again. */
-  private completingWithError: Message | undefined;
 
   constructor(private readonly parts: TrackingParts) {}
 
@@ -58,7 +58,7 @@ export class Tracking implements MessageHooks, ErrorWatcher {
     try {
       send();
     } catch (error) {
-      attempt.fail(error);
+      attempt.fail({ error, inCustody: false });
     } finally {
       this.launching = before;
     }
@@ -82,8 +82,11 @@ export class Tracking implements MessageHooks, ErrorWatcher {
     }
     if (this.isLaunch(entry.owners, sender)) return;
     const token = tokens.find(entry, sender) ?? this.senderInContext(sender);
-    if (!token || token.passage === 'passed') return;
-    token.passage = this.isRoutable(event) ? 'passed' : 'lost';
+    if (!token) return;
+    entry.incident ??= token.entry.incident;
+    if (token.passage === 'passed') return;
+    if (this.isRoutable(event)) token.passage = 'passed';
+    else if (!actsOutside(sender)) token.passage = 'lost';
   }
 
   preDeliver(event: HookSendEvent): void {
@@ -93,8 +96,12 @@ export class Tracking implements MessageHooks, ErrorWatcher {
     let entry = this.routed === event ? this.routedEntry : resolution.sent(event.msg, sender);
     this.routed = this.routedEntry = undefined;
     if (!entry || !destination) return;
-    if (!isLive(entry.owners)) return this.reportLate(entry.owners, destination, 'send');
-    if (resolution.entryOf(event.msg) !== entry) entry = resolution.bind(event.msg, entry.owners);
+    if (!isLive(entry.owners)) return this.parts.late(entry.owners, destination, 'send');
+    if (resolution.entryOf(event.msg) !== entry) {
+      const { owners, incident } = entry;
+      entry = resolution.bind(event.msg, owners);
+      entry.incident = incident;
+    }
     tokens.open(entry, destination);
     if (!this.isLaunch(entry.owners, sender)) aggregation.sent(tokens.placeOf(sender), entry);
   }
@@ -108,19 +115,19 @@ export class Tracking implements MessageHooks, ErrorWatcher {
     if (!entry || !isLive(entry.owners)) {
       // What an untracked message causes (a status event, say) isn't part of the record that led to it.
       if (!context) return;
-      this.frames.push({ event, token: undefined, context });
+      this.frames.push({ event, context });
       resolution.context.enterWith(undefined);
       return;
     }
     let token = tokens.find(entry, node);
     if (!token || token.received >= token.count) {
       token = tokens.open(entry, node);
-      const caller = this.frames.at(-1)?.token;
-      if (caller) caller.passage = 'passed';
+      if (context) context.passage = 'passed';
+      entry.incident ??= node.type === 'catch' ? this.parts.errors.raising : context?.entry.incident;
     }
     tokens.receive(token);
     restamp(msg, entry.owners[0]);
-    this.frames.push({ event, token, context });
+    this.frames.push({ event, context });
     resolution.context.enterWith(token);
     if (takesInput(node)) return;
     if (!window.survived(node)) for (const owner of entry.owners) this.parts.abort(owner);
@@ -140,17 +147,14 @@ export class Tracking implements MessageHooks, ErrorWatcher {
     if (signalsCompletion(node)) return;
     const entry = resolution.entryOf(event.msg);
     const token = entry && tokens.find(entry, node);
-    if (token && token.received > 0) this.finishLegacy(token);
+    if (token && token.received > 0) this.finishLegacy(token, event.msg);
   }
 
   onComplete(event: HookCompleteEvent): void {
-    const { resolution, tokens, aggregation, window } = this.parts;
+    const { resolution, tokens, aggregation, window, errors } = this.parts;
     const { msg, error } = event;
     const { node } = event.node;
-    if (error) {
-      this.completingWithError = msg;
-      this.blame(resolution.ownersOf(msg), error, node);
-    }
+    if (error) errors.completed(node, error, msg);
     const entry = resolution.entryOf(msg);
     const token = entry && tokens.find(entry, node);
     if (!token || token.received === 0) return;
@@ -158,45 +162,16 @@ export class Tracking implements MessageHooks, ErrorWatcher {
     window.finished(token);
   }
 
-  raised(node: RuntimeNode, error: unknown, msg: unknown): (() => void) | undefined {
-    if (this.parts.resolution.known === 0) return undefined;
-    if (this.completingWithError && this.completingWithError === msg) {
-      this.completingWithError = undefined;
-      return undefined;
-    }
-    const owners = this.parts.resolution.blamed(msg);
-    if (!owners) return undefined;
-    const named = typeof msg === 'object' && msg !== null ? (msg as Message) : undefined;
-    // Without a message there is only the async context to go by: good enough to fail, too vague to call it late.
-    if (named || isLive(owners)) this.blame(owners, error, node);
-    return named && (() => this.endAfterError(named, owners, node));
-  }
-
-  /** A handler that throws, or reports an error with its message, has finished with it: done() may never come. */
-  private endAfterError(msg: Message, owners: Owners, node: RuntimeNode): void {
-    const { resolution, tokens } = this.parts;
-    const entry = resolution.entryOf(msg);
-    const own = entry && tokens.find(entry, node);
-    if (own && own.received > 0) tokens.end(own);
-    if (entry) return;
-    for (const owner of owners) {
-      for (const token of owner.tokens()) {
-        if (token.place.node !== node || token.received === 0) continue;
-        tokens.end(token);
-        return;
-      }
-    }
-  }
-
-  private finishLegacy(token: Token): void {
-    const { paced, window } = this.parts;
+  private finishLegacy(token: Token, msg: Message): void {
+    const { collecting, paced, window } = this.parts;
     const { node } = token.place;
     const kind = legacyKindOf(node);
-    if (kind === 'queued') {
+    const keptBack = kind === 'queued' && collecting.keepsBack(node, msg);
+    if (kind === 'queued' && !keptBack) {
       paced.add(token);
       return;
     }
-    if (kind === 'opaque') {
+    if (kind === 'opaque' || keptBack) {
       for (const owner of token.owners) {
         if (!owner.treatLegacyAsDone) (owner.untracked ??= new Set()).add(node.id);
       }
@@ -204,20 +179,9 @@ export class Tracking implements MessageHooks, ErrorWatcher {
     window.finished(token);
   }
 
-  private blame(owners: Owners | undefined, error: unknown, node: RuntimeNode): void {
-    if (!owners) return;
-    for (const owner of owners) if (owner.open) owner.fail(error);
-    if (!isLive(owners)) this.reportLate(owners, node, 'error');
-  }
-
-  /** Only after `done` is a late sign of life a loss: the origin has been told to forget the record. */
-  private reportLate(owners: Owners, node: RuntimeNode, what: 'send' | 'error'): void {
-    for (const owner of owners) if (owner.verdict?.kind === 'done') this.parts.late(owner, node, what);
-  }
-
   /** The delivery in whose handler, or in whose async consequences, `sender` sends a message that it made itself. */
   private senderInContext(sender: RuntimeNode): Token | undefined {
-    const token = this.frames.at(-1)?.token ?? this.parts.resolution.context.getStore();
+    const token = this.parts.resolution.context.getStore();
     return token?.place.node === sender ? token : undefined;
   }
 

@@ -11,17 +11,35 @@ module.exports = function register(RED) {
 
   type('t-source', () => {});
 
-  // A sink that finishes after `ms`, well or with an error; `hold` keeps it open until the test calls `finish`.
+  // A sink that finishes after `ms`, well or with an error; `hold` keeps it open until the test calls `finish`. It takes
+  // custody of a message that came by a catch node if `custody` is the error's class, or `any`.
   type('t-sink', (node, config) => {
     node.on('input', (msg, send, done) => {
       const trace = rig().lineage.traceOf(msg);
+      trace?.takeHold(node.id);
+      if (config.status) node.status({ text: config.status });
       const finish = () => {
         const { fail } = config;
         rig().finished.push({ node: node.id, msg });
+        if (config.custody && (config.custody === 'any' || trace?.caught === config.custody))
+          trace?.custody();
+        if (config.receipt) send(msg);
         done(fail ? rig().errors[fail]() : undefined);
       };
       rig().arrived.push({ node: node.id, msg, trace, finish });
       if (!config.hold) setTimeout(finish, config.ms ?? 20);
+    });
+  });
+  // Completes two inputs at once, in the turn in which it sends a record of its own.
+  type('t-queue', (node) => {
+    const waiting = [];
+    node.on('input', (msg, send, done) => {
+      if (waiting.push(done) < 2) return;
+      setImmediate(() => {
+        const stamp = { id: 'queued', source: node.id, receivedAt: 1, attempt: 1 };
+        void rig().lineage.send(node, { payload: 'both' }, { stamp, origin: 'queued', timeoutMs: 1000 });
+        for (const finish of waiting) finish();
+      });
     });
   });
   type('t-count', (node) => {

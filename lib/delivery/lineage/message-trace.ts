@@ -1,0 +1,49 @@
+import { failureClassOf, type FailureClass } from '../../errors/errors';
+import type { Stamp } from '../stamp';
+import type { Attempt, Owners } from './attempt';
+import type { Incident } from './conclusion';
+import type { Trace } from './contract';
+
+/** The trace of a message that several records were merged into, or that came by a catch node. */
+export class MessageTrace implements Trace {
+  private readonly first: Attempt;
+
+  constructor(
+    private readonly owners: Owners,
+    private readonly incident: Incident | undefined,
+  ) {
+    this.first = owners[0];
+  }
+
+  get stamp(): Stamp {
+    return this.first.stamp;
+  }
+
+  /** Merged records have no one row that the message could replace. */
+  get lease(): Trace['lease'] {
+    return this.owners.length === 1 ? this.first.lease : undefined;
+  }
+
+  get caught(): FailureClass | undefined {
+    return this.incident && failureClassOf(this.incident.error);
+  }
+
+  custody(): void {
+    if (this.incident) this.incident.inCustody = true;
+  }
+
+  takeHold(sinkId: string): void {
+    for (const owner of this.owners) owner.takeHold(sinkId);
+  }
+
+  deliveryId(sinkId: string, bytes: Uint8Array): string {
+    return this.first.deliveryId(sinkId, bytes);
+  }
+
+  pauseTimeout(): () => void {
+    const resumes = this.owners.map((owner) => owner.pauseTimeout());
+    return () => {
+      for (const resume of resumes) resume();
+    };
+  }
+}
