@@ -72,7 +72,14 @@ interface Running {
 }
 
 /** What became of records, by the words of the status document. */
-export const NO_RECORDS = { accepted: 0, backpressured: 0, rejected: 0, duplicates: 0, failed: 0, in_flight: 0 };
+export const NO_RECORDS = {
+  accepted: 0,
+  backpressured: 0,
+  rejected: 0,
+  duplicates: 0,
+  failed: 0,
+  in_flight: 0,
+};
 
 const FLOW_BUSY: Outcome = { kind: 'refused', refusal: refuse('flow', FLOW_RETRY_SECS) };
 

@@ -123,7 +123,7 @@ export class HttpFront {
   }
 
   #servedByOthers(path: string): boolean {
-    const stack = appStack(this.RED.httpNode as unknown as ExpressApp) ?? [];
+    const stack = appStack(this.RED.httpNode) ?? [];
     return stack.some((layer) => layer.route && layer.regexp?.test(path));
   }
 

@@ -90,6 +90,8 @@ function start(RED: NodeRED, node: RuntimeNode, config: PushQueueConfig): void {
         key: trace?.deliveryId(node.id, record),
         replaces: trace?.lease?.queueId === node.id ? trace.lease.seq : undefined,
       });
+      // A record that came here by a catch node is safe now: its error no longer makes it failed.
+      trace?.custody();
       if (!duplicate) metrics.recordsDelivered(name);
     } finally {
       goOn?.();
