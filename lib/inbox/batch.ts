@@ -22,8 +22,7 @@ export type SettleOp =
       readonly code: string;
       readonly reason: string;
       readonly at: number;
-    }
-  | { readonly kind: 'remember'; readonly entry: Uint32Array };
+    };
 export type InboxOp = AcceptOp | SettleOp;
 
 /** All that was called in one turn of the event loop. */
@@ -31,6 +30,8 @@ export interface CommitBatch {
   readonly kind: 'commit';
   readonly ops: readonly InboxOp[];
   readonly records: ArrayBuffer;
+  /** Verdicts to remember, `ENTRY_WORDS` words each. */
+  readonly remembered: Uint32Array<ArrayBuffer>;
   /** Remembered verdicts that expire before this Unix minute may be deleted. */
   readonly forgetBefore: number;
 }

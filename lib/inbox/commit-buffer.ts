@@ -1,5 +1,6 @@
 /** Gathers the calls of one turn of the event loop into one batch, so that one commit serves them all. */
 import type { AcceptOp, CommitBatch, Committed, InboxOp, SettleOp } from './batch';
+import { ENTRY_WORDS } from './settled-entry';
 
 export type OpResult = { readonly attempt: number };
 
@@ -21,9 +22,10 @@ export class CommitBuffer {
   #waiters: (Waiter | undefined)[] = [];
   #records: Uint8Array[] = [];
   #bytes = 0;
+  #entries: Uint32Array[] = [];
 
   get isEmpty(): boolean {
-    return this.#ops.length === 0;
+    return this.#ops.length === 0 && this.#entries.length === 0;
   }
 
   accept({ record, ...call }: AcceptCall): Promise<OpResult> {
@@ -43,6 +45,11 @@ export class CommitBuffer {
     this.#waiters.push(undefined);
   }
 
+  /** A verdict to remember, as `encodeEntry` makes it. */
+  remember(entry: Uint32Array): void {
+    this.#entries.push(entry);
+  }
+
   take(forgetBefore: number): PendingBatch {
     const records = new Uint8Array(this.#bytes);
     let at = 0;
@@ -50,12 +57,21 @@ export class CommitBuffer {
       records.set(record, at);
       at += record.byteLength;
     }
-    const batch: CommitBatch = { kind: 'commit', ops: this.#ops, records: records.buffer, forgetBefore };
+    const remembered = new Uint32Array(this.#entries.length * ENTRY_WORDS);
+    this.#entries.forEach((entry, index) => remembered.set(entry, index * ENTRY_WORDS));
+    const batch: CommitBatch = {
+      kind: 'commit',
+      ops: this.#ops,
+      records: records.buffer,
+      remembered,
+      forgetBefore,
+    };
     const waiters = this.#waiters;
     this.#ops = [];
     this.#waiters = [];
     this.#records = [];
     this.#bytes = 0;
+    this.#entries = [];
     return { batch, waiters };
   }
 

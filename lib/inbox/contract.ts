@@ -102,7 +102,7 @@ export interface Inbox {
   countsOf(source: string): InboxCounts;
   totals(): InboxTotals;
 
-  /** Known from this call on; durable with the next commit. */
+  /** Known from this call on; durable within a moment, with the next commit. */
   remember(settled: Settled): void;
   /** A promise only until the remembered verdicts are loaded after start; it rejects if they can't be. */
   recall(source: string, key: string): KnownVerdict | undefined | Promise<KnownVerdict | undefined>;

@@ -3,6 +3,7 @@ import type Database from 'better-sqlite3';
 import { faultOf, type Fault } from '../sqlite/faults';
 import type { AcceptOp, CommitBatch, Committed, SettleOp } from './batch';
 import type { InboxRow, ParkedRow } from './contract';
+import { ENTRY_WORDS } from './settled-entry';
 import { SettledRows } from './settled-rows';
 import { SourceTotals } from './source-totals';
 
@@ -131,17 +132,20 @@ export class InboxFile {
     }
   }
 
-  #apply({ ops, records, forgetBefore }: CommitBatch, withAccepts: boolean): Applied {
+  #apply({ ops, records, remembered, forgetBefore }: CommitBatch, withAccepts: boolean): Applied {
     const applied: Applied = { attempts: [], freedBytes: 0 };
-    let remembered = 0;
+    let appended = remembered.length / ENTRY_WORDS;
+    for (let at = 0; at < remembered.length; at += ENTRY_WORDS) {
+      this.settled.append(remembered.subarray(at, at + ENTRY_WORDS));
+    }
     for (const op of ops) {
       if (op.kind !== 'accept') this.#settle(op, applied);
       else if (withAccepts) this.#accept(op, records);
-      if (op.kind === 'remember' || (op.kind === 'accept' && op.settled)) remembered += 1;
+      if (op.kind === 'accept' && op.settled) appended += 1;
     }
     this.settled.forgetBefore(forgetBefore);
     // Twice what came in: under load, when there is no idle time, the file still shrinks to what is alive.
-    if (remembered > 0) this.settled.sweep(remembered * 2);
+    if (appended > 0) this.settled.sweep(appended * 2);
     return applied;
   }
 
@@ -172,8 +176,6 @@ export class InboxFile {
         if (this.#copyToInbox.run(op.id).changes === 0) return;
         this.#moved(this.#finishParked.get(op.id), { pending: 1, parked: -1 });
         return;
-      case 'remember':
-        this.settled.append(op.entry);
     }
   }
 

@@ -9,6 +9,9 @@ import type { Committed, InboxBatch, InboxHello, InboxReply, InboxWorkerData, Se
 import { answer, CommitBuffer, rejectAll, type AcceptCall, type OpResult } from './commit-buffer';
 import { INBOX_FAULT_CODES } from './inbox-codes';
 
+/** Verdicts come by the thousand a second; a commit of their own for each turn would take the disk from the queue. */
+const LAZY_MS = 50;
+
 interface InboxLinkOptions {
   readonly file: string;
   workerData(): InboxWorkerData;
@@ -26,6 +29,7 @@ export class InboxLink {
   readonly #listeners = new Set<(fault: Error | undefined) => void>();
   readonly #inFlight = new Set<Promise<void>>();
   #scheduled = false;
+  #lazy: NodeJS.Timeout | undefined;
   #fault: Error | undefined;
 
   constructor(options: InboxLinkOptions) {
@@ -59,8 +63,14 @@ export class InboxLink {
 
   /** For a call that nobody waits for. */
   post(op: SettleOp): void {
-    this.#schedule();
     this.#buffer.post(op);
+    this.#scheduleLazily();
+  }
+
+  /** Nobody waits for this either: at worst a crash forgets the verdicts of the last moment, and a repeat runs again. */
+  remember(entry: Uint32Array): void {
+    this.#buffer.remember(entry);
+    this.#scheduleLazily();
   }
 
   async ask<Kind extends InboxReply['kind']>(batch: InboxBatch, kind: Kind) {
@@ -88,8 +98,15 @@ export class InboxLink {
     setImmediate(() => this.#flush());
   }
 
+  #scheduleLazily(): void {
+    if (this.#scheduled) return;
+    this.#lazy ??= setTimeout(() => this.#flush(), LAZY_MS);
+  }
+
   #flush(): void {
     this.#scheduled = false;
+    clearTimeout(this.#lazy);
+    this.#lazy = undefined;
     if (this.#buffer.isEmpty) return;
     const sending = this.#send().finally(() => this.#inFlight.delete(sending));
     this.#inFlight.add(sending);
@@ -98,7 +115,10 @@ export class InboxLink {
   async #send(): Promise<void> {
     const pending = this.#buffer.take(this.#options.forgetBefore());
     try {
-      const reply = await this.#host.request(pending.batch, [pending.batch.records]);
+      const reply = await this.#host.request(pending.batch, [
+        pending.batch.records,
+        pending.batch.remembered.buffer,
+      ]);
       if (reply.kind !== 'committed') throw this.#unexpected(reply);
       const errors = { all: this.#errorOf(reply.fault), accepts: this.#errorOf(reply.acceptFault) };
       this.#options.onCommitted(reply);

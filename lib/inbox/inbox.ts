@@ -173,7 +173,7 @@ class WorkerInbox implements Inbox {
   remember(settled: Settled): void {
     const entry = encodeEntry(settled);
     this.#settled.remember(entry);
-    this.#link.post({ kind: 'remember', entry });
+    this.#link.remember(entry);
   }
 
   recall(source: string, key: string): KnownVerdict | undefined | Promise<KnownVerdict | undefined> {
