@@ -105,7 +105,8 @@ export class HttpFront {
     const endpoint = exact ?? this.#endpoints.get(path.slice(0, cut));
     if (!endpoint) {
       if (!this.isReady()) return send(res, flowRetryLater);
-      if (this.#servedByOthers(path)) return next();
+      // Without a source of ours the name space isn't ours either.
+      if (this.#endpoints.size === 0 || this.#servedByOthers(path)) return next();
       return send(res, unknownPath);
     }
     if (req.method !== 'POST') return send(res, onlyPost);
