@@ -30,6 +30,15 @@ function signedRequests(path: string, count: number): Buffer[] {
   });
 }
 
+const once = (request: Buffer | undefined) => {
+  let left = request;
+  return () => {
+    const next = left;
+    left = undefined;
+    return next;
+  };
+};
+
 const median = (values: readonly number[]) => [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0;
 
 async function measure(port: number) {
