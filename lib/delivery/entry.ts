@@ -64,6 +64,8 @@ export interface EntryDeps {
   readonly metrics: Pick<Metrics, 'recordsAccepted' | 'recordsRefused'>;
   readonly memory: VerdictMemory | undefined;
   readonly receiver: Receiver | undefined;
+  /** Told of faults that no sender can be blamed for: the record was refused. */
+  readonly report: (fault: unknown) => void;
 }
 
 interface Running {
@@ -87,6 +89,8 @@ export class Entry {
   readonly #running = new Map<string, Running>();
   readonly #counters = { ...NO_RECORDS };
   #inFlight = 0;
+  /** Records whose key is being looked up in a file that isn't loaded yet. */
+  #recalling = 0;
 
   constructor(
     private readonly options: EntryOptions,
@@ -106,7 +110,10 @@ export class Entry {
   async take(record: IncomingRecord): Promise<Outcome> {
     const joined = this.#join(record);
     if (joined) return joined;
-    const outcome = this.#start(record).catch(() => FLOW_BUSY);
+    const outcome = this.#start(record).catch((fault: unknown) => {
+      this.deps.report(fault);
+      return this.#refused(refuse('flow', FLOW_RETRY_SECS));
+    });
     this.#running.set(record.key, { digest: record.digest, outcome });
     const forget = () => this.#running.delete(record.key);
     outcome.then(forget, forget);
@@ -123,7 +130,20 @@ export class Entry {
 
   async #start(record: IncomingRecord): Promise<Outcome> {
     const known = this.deps.memory?.recall(record.key);
-    const recalled = known instanceof Promise ? await known : known;
+    let recalled: KnownVerdict | undefined;
+    if (known instanceof Promise) {
+      // They wait with their bodies in memory, so there must be an end to their number.
+      if (this.#recalling >= this.options.maxInFlight) return this.#refused(refuse('inbox', FLOW_RETRY_SECS));
+      this.#recalling += 1;
+      try {
+        recalled = await known;
+      } catch {
+        // Without what is remembered, a repeat can't be told from a new record. The inbox itself reports why.
+        return this.#refused(refuse('inbox', FLOW_RETRY_SECS));
+      } finally {
+        this.#recalling -= 1;
+      }
+    } else recalled = known;
     if (recalled) return this.#recalled(record, recalled);
     return this.options.respond === 'on_receipt' ? this.#receive(record) : this.#run(record);
   }
@@ -139,14 +159,19 @@ export class Entry {
     if (!admission.admitted) return this.#refused(admission);
     this.#countAccepted();
     this.#inFlight += 1;
-    const verdict = await this.deps.deliver(record, admission.holds);
-    this.#inFlight -= 1;
-    return this.#settled(record, verdict);
+    try {
+      const verdict = await this.deps.deliver(record, admission.holds);
+      return this.#settled(record, verdict);
+    } finally {
+      this.#inFlight -= 1;
+      // The delivery has released them, unless it never began.
+      for (const hold of admission.holds.values()) hold.release();
+    }
   }
 
   async #receive(record: IncomingRecord): Promise<Outcome> {
     const { receiver } = this.deps;
-    if (!receiver) return FLOW_BUSY;
+    if (!receiver) return this.#refused(refuse('inbox', FLOW_RETRY_SECS));
     const full = receiver.canAccept(record);
     if (full) return this.#refused(full);
     const admission = this.#admit(record);

@@ -14,6 +14,7 @@ import { decodeBody } from '../webhook/body-codec';
 import type { Endpoint } from './http-front';
 import { errorLabel } from './input';
 import { runtimeOf, type SluiceRuntime } from './runtime';
+import { SourceInbox } from './source-inbox';
 import { statusLine, type StatusLine } from './status';
 import type { NodeRED, RuntimeNode } from './types';
 
@@ -76,9 +77,10 @@ class HttpSource implements Source {
   #flow: Entry | undefined;
   #runner: InboxRunner | undefined;
   #inbox: Inbox | undefined;
-  #fault: unknown;
+  readonly #access: SourceInbox | undefined;
   #isOpen = false;
-  readonly #opened: Promise<Entry>;
+  /** Records that came before the inbox was open. */
+  #early = 0;
 
   constructor(
     private readonly runtime: SluiceRuntime,
@@ -95,20 +97,25 @@ class HttpSource implements Source {
     }
     ({ id: this.id, type: this.type, z: this.z } = node);
     this.name = parts.name;
-    this.#opened = this.#open();
-    this.#opened.catch((error: unknown) => {
-      this.#fault = error;
-      this.node.error(error);
-    });
+    if (this.#usesInbox) {
+      const log = {
+        error: (text: string) => node.error(text),
+        info: (text: string) => node.log(text),
+      };
+      this.#access = new SourceInbox(runtime.inbox, log, () => this.#show());
+      this.#access.opened.then(
+        (inbox) => this.#start(inbox),
+        () => undefined,
+      );
+    } else {
+      this.#start(undefined);
+    }
     this.#removals.push(runtime.front.mount(parts.path, this.#endpoint()));
     this.#removals.push(runtime.registry.addSource(this));
     runtime.metrics.declareSource(this.name);
     this.#checking = setInterval(() => this.#show(), STATUS_INTERVAL_MS);
     this.#checking.unref();
-    this.#opened.then(
-      () => this.#show(),
-      () => this.#show(),
-    );
+    this.#show();
   }
 
   status(): Readonly<Record<string, unknown>> {
@@ -123,6 +130,7 @@ class HttpSource implements Source {
       malformed,
       too_large: tooLarge,
       interrupted,
+      fault: this.#access?.fault ? faultOf(this.#access.fault) : null,
       ...(inbox && {
         inbox_pending: inbox.pending,
         inbox_not_handled: inbox.parked,
@@ -146,8 +154,8 @@ class HttpSource implements Source {
     for (const remove of this.#removals.splice(0)) remove();
     clearInterval(this.#checking);
     this.line.close();
-    this.#runner?.pause();
-    if (this.#usesInbox) await this.runtime.inbox.release(this.#runner?.settled());
+    this.pause();
+    await this.#access?.release(this.#runner?.settled());
   }
 
   /** Rows and remembered verdicts belong to the address: it stays when a node is replaced or imported again. */
@@ -160,10 +168,9 @@ class HttpSource implements Source {
     return respond === 'on_receipt' || dedupeHours > 0;
   }
 
-  async #open(): Promise<Entry> {
+  #start(inbox: Inbox | undefined): void {
     const { config, name } = this.parts;
-    if (this.#usesInbox) this.#inbox = await this.runtime.inbox.use();
-    const inbox = this.#inbox;
+    this.#inbox = inbox;
     const admit = (bytes: number) => this.runtime.registry.admit(this.id, bytes, 1);
     const dedupeMs = config.dedupeHours * HOUR_MS;
     if (inbox && config.respond === 'on_receipt') {
@@ -192,10 +199,11 @@ class HttpSource implements Source {
         deliver: (record, holds) => this.#deliver(record, 1, holds),
         metrics: this.runtime.metrics,
         receiver: this.#runner,
+        report: (fault) => this.node.error(fault),
         memory: inbox && dedupeMs > 0 ? this.#memory(inbox, dedupeMs) : undefined,
       },
     );
-    return this.#flow;
+    this.#show();
   }
 
   #endpoint(): Endpoint {
@@ -220,11 +228,15 @@ class HttpSource implements Source {
     );
   }
 
-  #takeWhenOpen(record: IncomingRecord): Promise<Outcome> {
-    return this.#opened.then(
-      (entry) => entry.take(record),
-      () => ({ kind: 'refused', refusal: refuse('inbox', FLOW_RETRY_SECS) }),
-    );
+  async #takeWhenOpen(record: IncomingRecord): Promise<Outcome> {
+    if (this.#early < this.parts.config.maxInFlight) {
+      this.#early += 1;
+      await this.#access?.tried;
+      this.#early -= 1;
+      if (this.#flow) return this.#flow.take(record);
+    }
+    this.runtime.metrics.recordsRefused(this.name, 'inbox');
+    return { kind: 'refused', refusal: refuse('inbox', FLOW_RETRY_SECS) };
   }
 
   #memory(inbox: Inbox, dedupeMs: number) {
@@ -251,7 +263,7 @@ class HttpSource implements Source {
   #show(): void {
     const show = (mood: Parameters<StatusLine['show']>[0], key: string, values?: Record<string, unknown>) =>
       this.line.show(mood, this.text(`${this.type}.status.${key}`, values));
-    if (this.#fault !== undefined) return this.line.show('down', errorLabel(this.#fault));
+    if (this.#access?.fault) return this.line.show('down', errorLabel(this.#access.fault));
     if (!this.#flow) return show('waiting', 'opening');
     const parked = this.#inbox?.countsOf(this.#sourceKey).parked ?? 0;
     if (this.parts.config.respond === 'on_receipt' && parked > 0)
@@ -260,4 +272,9 @@ class HttpSource implements Source {
     if (!this.#isOpen) return show('waiting', 'paused');
     show('ok', 'accepted', { count: accepted });
   }
+}
+
+/** The error code, as the status document shows it. */
+function faultOf(fault: Error): string {
+  return 'code' in fault ? String(fault.code) : fault.message;
 }
