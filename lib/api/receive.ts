@@ -1,5 +1,5 @@
 /** One HTTP source's request, from its unread body to the answer. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { IncomingRecord, Outcome } from '../delivery/entry';
 import { InputError, VerifyError } from '../errors/errors';
 import { digestOf } from '../inbox/settled-entry';
@@ -16,7 +16,7 @@ export interface Door {
   /** The answer to a verified request that carries no record, such as a handshake. */
   handshake?(body: Buffer): answers.Answer | undefined;
   /** The record's payload. Throws InputError for a body that can't be decoded. */
-  decode(body: Buffer, contentType: string | undefined): unknown;
+  decode(body: Buffer, headers: IncomingHttpHeaders): unknown;
 }
 
 export interface ReceiveOptions {
@@ -69,7 +69,7 @@ export function makeEndpoint(
         const key = door.identify(req, body, tail);
         const handshake = door.handshake?.(body);
         if (handshake) return answers.send(res, handshake);
-        record = toRecord(key, req, body, door.decode(body, req.headers['content-type']), options);
+        record = toRecord(key, req, body, door.decode(body, req.headers), options);
       } catch (problem) {
         return fail(res, problem);
       }
@@ -132,8 +132,15 @@ function answerTo(error: unknown, counters: DoorCounters): answers.Answer | unde
     case 'ERR_SLUICE_BODY_INCOMPLETE':
       counters.interrupted += 1;
       return answers.flowRetryLater;
+    case 'ERR_SLUICE_BODY_CHARSET':
+    case 'ERR_SLUICE_BODY_ENCODING':
+      counters.malformed += 1;
+      return answers.unsupportedType;
+    case 'ERR_SLUICE_INGEST_ID_MISSING':
+      counters.malformed += 1;
+      return answers.unknownPath;
     default:
       counters.malformed += 1;
-      return error.code === 'ERR_SLUICE_BODY_CHARSET' ? answers.unsupportedType : answers.rejected;
+      return answers.rejected;
   }
 }

@@ -15,6 +15,7 @@ export const ERROR_CODES = {
   ERR_SLUICE_BODY_INCOMPLETE: 'a sender left before its request body was complete',
   ERR_SLUICE_INGEST_TOKEN_MISSING: 'an ingest source has no token',
   ERR_SLUICE_INGEST_TOKEN: 'the bearer token of a request is missing or wrong',
+  ERR_SLUICE_INGEST_ID_MISSING: 'a request to an ingest source names no record',
   ERR_SLUICE_SOURCE_UNKNOWN: 'no live source has this id',
   // inbox
   ERR_SLUICE_INBOX_FULL: 'the inbox is at its quota',
@@ -63,6 +64,7 @@ export const ERROR_CODES = {
   ERR_SLUICE_BODY_NOT_JSON: 'the body of a request is not JSON',
   ERR_SLUICE_BODY_NOT_TEXT: 'the body of a request is not text in the charset it names',
   ERR_SLUICE_BODY_CHARSET: 'the body of a request names a charset that cannot be decoded',
+  ERR_SLUICE_BODY_ENCODING: 'the body of a request is compressed',
   // push queue
   ERR_SLUICE_QUEUE_FULL: 'a push queue is at its quota and refuses the record',
   ERR_SLUICE_QUEUE_WRITER_FULL: 'too many records wait for the disk',

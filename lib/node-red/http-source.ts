@@ -7,7 +7,7 @@ import type { HttpSourceConfig } from '../config/http-source';
 import type { Hold, Source } from '../delivery/contract';
 import { FLOW_RETRY_SECS, refuse } from '../delivery/admission';
 import { Entry, NO_RECORDS, type IncomingRecord, type Outcome, type TrackedRecord } from '../delivery/entry';
-import { ConfigError } from '../errors/errors';
+import { codeOf, ConfigError } from '../errors/errors';
 import type { Inbox, KnownVerdict } from '../inbox/contract';
 import { InboxRunner } from '../inbox/inbox-runner';
 import { decodeBody } from '../webhook/body-codec';
@@ -27,6 +27,8 @@ const LATE_VERDICT_FACTOR = 4;
 export interface HttpSourceParts {
   /** Below httpNodeRoot, such as `/api/hooks/orders`. */
   readonly path: string;
+  /** Whether a record's id may follow the path. */
+  readonly takesId: boolean;
   /** Name in counters, refusals and `msg.topic`. */
   readonly name: string;
   readonly config: HttpSourceConfig;
@@ -110,7 +112,7 @@ class HttpSource implements Source {
     } else {
       this.#start(undefined);
     }
-    this.#removals.push(runtime.front.mount(parts.path, this.#endpoint()));
+    this.#removals.push(runtime.front.mount(parts.path, this.#endpoint(), parts.takesId));
     this.#removals.push(runtime.registry.addSource(this));
     runtime.metrics.declareSource(this.name);
     this.#checking = setInterval(() => this.#show(), STATUS_INTERVAL_MS);
@@ -130,7 +132,7 @@ class HttpSource implements Source {
       malformed,
       too_large: tooLarge,
       interrupted,
-      fault: this.#access?.fault ? faultOf(this.#access.fault) : null,
+      fault: this.#access?.fault ? codeOf(this.#access.fault) : null,
       ...(inbox && {
         inbox_pending: inbox.pending,
         inbox_not_handled: inbox.parked,
@@ -212,7 +214,11 @@ class HttpSource implements Source {
     const take = (record: IncomingRecord) => this.#flow?.take(record) ?? this.#takeWhenOpen(record);
     return makeEndpoint(
       take,
-      { ...door, decode: (body, contentType) => decodeBody(config.codec, body, contentType) },
+      {
+        ...door,
+        decode: (body, headers) =>
+          decodeBody(config.codec, body, headers['content-type'], headers['content-encoding']),
+      },
       {
         topic: name,
         limits: {
@@ -272,9 +278,4 @@ class HttpSource implements Source {
     if (!this.#isOpen) return show('waiting', 'paused');
     show('ok', 'accepted', { count: accepted });
   }
-}
-
-/** The error code, as the status document shows it. */
-function faultOf(fault: Error): string {
-  return 'code' in fault ? String(fault.code) : fault.message;
 }

@@ -1,4 +1,4 @@
-import { SluiceError, StoreError } from '../errors/errors';
+import { codeOf, StoreError } from '../errors/errors';
 import type { Inbox } from '../inbox/contract';
 import type { InboxClaim, SharedInbox } from './shared-inbox';
 
@@ -66,14 +66,9 @@ export class SourceInbox {
     if (this.#released) return;
     const before = this.#fault;
     this.#fault = fault;
-    if (codeOf(fault) === codeOf(before)) return;
+    if ((fault && codeOf(fault)) === (before && codeOf(before))) return;
     if (fault) this.log.error(`${codeOf(fault)}: ${fault.message}`);
     else this.log.info('the inbox works again');
     this.onChange();
   }
-}
-
-/** What tells one reason from another. */
-function codeOf(fault: Error | undefined): string | undefined {
-  return fault instanceof SluiceError ? fault.code : fault?.message;
 }
