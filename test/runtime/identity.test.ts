@@ -73,10 +73,17 @@ describe('the identity of a record in Node-RED', () => {
     expect(await sink()).toMatchObject({ records: 2 });
   });
 
-  it('O1 stores each request of a source that recognises no duplicates', async () => {
-    await deploy(hook(['q'], { dedupeHours: 0 }), queue('q'));
+  it('O1 stores each request of a source that recognises no duplicates, in a queue behind the queue too', async () => {
+    await deploy(
+      hook(['f'], { dedupeHours: 0 }),
+      functionNode('f', 'delete msg.headers; return msg;', [['q']]),
+      queue('q', { wires: [['r'], []] }),
+      queue('r'),
+    );
     expect([await send('msg_3'), await send('msg_3')]).toEqual([200, 200]);
-    expect(await sink()).toMatchObject({ records: 2 });
+    await drained();
+    expect(await sink('q')).toMatchObject({ delivered: 2, forwarded_total: 2 });
+    expect(await sink('r')).toMatchObject({ records: 2 });
   });
 
   it('O1 stores equal bodies with different ids, and equal parts of one', async () => {
