@@ -36,6 +36,18 @@ export interface HttpSourceParts {
 }
 
 /**
+ * Puts the HTTP door up when the node file loads: Node-RED listens before its flows run, and a sender that comes in
+ * between has to be asked to come back, not told that there is nothing.
+ */
+export function openDoor(RED: NodeRED): void {
+  try {
+    runtimeOf(RED).front.refresh();
+  } catch {
+    // Settings that can't work: each node shows them when it starts.
+  }
+}
+
+/**
  * Starts an HTTP source. With a configuration that can't work, or a path that another node serves, it shows why in red
  * and serves nothing.
  */

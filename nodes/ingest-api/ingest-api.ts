@@ -1,6 +1,6 @@
 import { readConfig } from '#lib/config/read-config';
 import { bearerCheck } from '#lib/api/bearer';
-import { startHttpSource, type HttpSourceParts } from '#lib/node-red/http-source';
+import { openDoor, startHttpSource, type HttpSourceParts } from '#lib/node-red/http-source';
 import type { NodeRED, RuntimeNode } from '#lib/node-red/types';
 import { credentials, fields, problemsOf, type IngestApiConfig } from './ingest-api.config';
 
@@ -23,6 +23,7 @@ function describe(config: IngestApiConfig, node: RuntimeNode): HttpSourceParts {
 }
 
 export = function register(RED: NodeRED): void {
+  openDoor(RED);
   function IngestApiNode(this: RuntimeNode, saved: object): void {
     RED.nodes.createNode(this, saved);
     startHttpSource(RED, this, () => describe(readConfig(fields, saved, problemsOf), this));

@@ -1,6 +1,6 @@
 import { ulid } from 'ulid';
 import { readConfig } from '#lib/config/read-config';
-import { startHttpSource, type HttpSourceParts } from '#lib/node-red/http-source';
+import { openDoor, startHttpSource, type HttpSourceParts } from '#lib/node-red/http-source';
 import type { NodeRED, RuntimeNode } from '#lib/node-red/types';
 import { slackChallenge } from '#lib/webhook/slack-challenge';
 import { makeVerifier } from '#lib/webhook/verifier';
@@ -31,6 +31,7 @@ function describe(config: SignedWebhookConfig, node: RuntimeNode): HttpSourcePar
 }
 
 export = function register(RED: NodeRED): void {
+  openDoor(RED);
   function SignedWebhookNode(this: RuntimeNode, saved: object): void {
     RED.nodes.createNode(this, saved);
     startHttpSource(RED, this, () => describe(readConfig(fields, saved, problemsOf), this));

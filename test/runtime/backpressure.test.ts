@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { encodeRecord } from '#lib/queue/record-format';
+import { post } from '../harness/http';
 import { startNodeRed, type FlowNode, type RunningNodeRed } from '../harness/node-red';
 import {
   functionNode,
@@ -182,6 +183,31 @@ describe('backpressure over HTTP in Node-RED', () => {
     expect((await callHook(nodeRed, 'w', order)).json()).toMatchObject({ result: 'retry', sink: 'flow' });
     held.forEach((done) => done());
     expect((await Promise.all(first)).map(({ status }) => status)).toEqual([200, 200]);
+  });
+
+  it('BP-17 O24 stores nothing of a list that does not fit, and each of its records once on the retry', async () => {
+    const list = Array.from({ length: 10 }, (_, index) => ({ reading: index, text: 'x'.repeat(100) }));
+    const ingest: FlowNode = {
+      id: 'api',
+      type: 'ingest-api',
+      z: 'tab',
+      source: 'bp17',
+      credentials: { token: 'bp17' },
+      wires: [['push']],
+    };
+    const call = (id: string, body: unknown) =>
+      post(`${nodeRed.url}/api/ingest/bp17/${id}`, JSON.stringify(body), {
+        headers: { authorization: 'Bearer bp17', 'content-type': 'application/json' },
+      });
+    const roomForFour = { maxQuotaMb: megabytes(1000) };
+    await deploy([ingest, queue('push', roomForFour)]);
+    expect((await call('first', {})).status).toBe(200);
+    expect((await call('list', list)).status).toBe(503);
+    expect(await sinkStatus('push')).toMatchObject({ records: 1 });
+
+    await deploy([ingest, queue('push')]);
+    expect((await call('list', list)).status).toBe(200);
+    expect(await sinkStatus('push')).toMatchObject({ records: 1 });
   });
 
   it('O81 a websocket on the way is a live view, never a reason to refuse', async () => {
