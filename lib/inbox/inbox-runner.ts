@@ -92,7 +92,7 @@ export class InboxRunner implements Receiver {
         started,
         ...(dedupeMs > 0 && { settled: { ...verdict, expiresAt: receivedAt + dedupeMs } }),
       });
-      if (started) this.#follow(id, { key, message, receivedAt }, 1, holds);
+      if (started) this.#follow(id, { key, message, receivedAt, row: id }, 1, holds);
     } catch (error) {
       if (started) this.#running -= 1;
       throw error;
@@ -195,7 +195,8 @@ export class InboxRunner implements Receiver {
     const begun = await this.#startAttempt(id, admission.holds);
     if (begun === undefined) return false;
     const attempt = begun + (this.#failures.get(id) ?? 0);
-    this.#follow(id, { key, message, receivedAt: acceptedAt }, attempt, admission.holds);
+    const tracked = { key, message, receivedAt: acceptedAt, row: id };
+    this.#follow(id, tracked, attempt, admission.holds);
     return true;
   }
 
