@@ -75,6 +75,8 @@ export class PushQueue implements Sink {
   /** Since this node started; the store's own total goes back to its first record. */
   #evictedHere = 0;
   #blocked = 0;
+  /** Of these, refused because the file was being opened: every deploy under load has some, and none is a full queue. */
+  #blockedEarly = 0;
   #stored = 0;
   #delivered = 0;
   #writeErrors = 0;
@@ -97,7 +99,7 @@ export class PushQueue implements Sink {
     this.#alarm = new Alarm(() => ({
       used: this.#quota.used,
       limit: this.quotaBytes,
-      refusedOrEvicted: this.#blocked + this.#evictedHere,
+      refusedOrEvicted: this.#blocked - this.#blockedEarly + this.#evictedHere,
     }));
   }
 
@@ -190,6 +192,8 @@ export class PushQueue implements Sink {
 
   countBlocked(records: number): void {
     this.#blocked += records;
+    if (this.#fault !== undefined && !this.#failed && this.#store === undefined)
+      this.#blockedEarly += records;
   }
 
   /** Counts a record that left by delivery; its size tells how fast the queue empties. */

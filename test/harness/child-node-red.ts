@@ -13,6 +13,8 @@ interface ChildOptions {
   readonly settings?: Readonly<Record<string, unknown>>;
   /** Keep using the user directory of an earlier child; otherwise a new one, deleted by `remove`. */
   readonly userDir?: string;
+  /** Changes the user directory after this package was put into it. */
+  readonly prepare?: (userDir: string) => Promise<void>;
   /** Keep a port over restarts, so that senders find the new process. */
   readonly port?: number;
 }
@@ -36,6 +38,7 @@ export interface ChildNodeRed {
 export async function startChildNodeRed(options: ChildOptions = {}): Promise<ChildNodeRed> {
   const userDir = options.userDir ?? (await mkdtemp(join(tmpdir(), 'sluice-child-')));
   await prepareUserDir(userDir);
+  await options.prepare?.(userDir);
   // Without a place on the canvas Node-RED takes a node for a configuration node.
   const placed = options.flows?.map((node) => ('wires' in node ? { x: 100, y: 100, ...node } : node));
   if (placed) await writeFlows(userDir, placed);

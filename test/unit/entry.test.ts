@@ -196,13 +196,13 @@ describe('the entry of an HTTP source', () => {
     });
 
     it('hands the room at the sinks on to the inbox, which releases it', async () => {
-      const accepted = deferred<void>();
+      const accepted = deferred<undefined>();
       const { entry, held } = rig(receipt, {
         receiver: { canAccept: () => undefined, accept: () => accepted.promise },
       });
       const answer = entry.take(record('a'));
       await waitFor('the record', () => held() === 1);
-      accepted.resolve();
+      accepted.resolve(undefined);
       expect(await answer).toEqual({ kind: 'accepted', id: 'a' });
       expect(held()).toBe(1);
     });

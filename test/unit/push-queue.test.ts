@@ -235,6 +235,33 @@ describe('a push queue whose store has trouble', () => {
     await expect(queue.offer(bytes(1))).rejects.toBe(fault);
   });
 
+  it('O37 a refusal while it is being opened is counted, and is no sign of a full queue', () => {
+    const queue = new PushQueue({
+      id: 'q',
+      name: 'push',
+      type: 'push-queue',
+      z: 'tab',
+      policy: 'block',
+      quotaBytes: 1000,
+    });
+    queue.countBlocked(3);
+    expect(queue.status()).toMatchObject({
+      state: 'opening',
+      blocked_total: 3,
+      level: 'ok',
+      blocking: false,
+    });
+    expect(queue.check(0)).toBeUndefined();
+    queue.fail(new StoreError('ERR_SLUICE_QUEUE_LOCKED', 'locked'));
+    expect(queue.status()).toMatchObject({ state: 'failed', fault: 'ERR_SLUICE_QUEUE_LOCKED' });
+    queue.countBlocked(1);
+    expect(queue.check(1)).toMatchObject({ level: 'full' });
+    queue.attach(new MemoryStore());
+    expect(queue.status()).toMatchObject({ state: 'open', fault: null, blocked_total: 4 });
+    expect(queue.canTake(1, 1)).toBe(true);
+    expect(queue.check(2)).toMatchObject({ level: 'ok' });
+  });
+
   it('O64 refuses, and drops nothing, while 8192 records wait for a stalled disk', async () => {
     const store = new SlowStore();
     const { queue } = queueOf({ policy: 'evict_oldest', quotaBytes: 1_000_000_000 }, store);
