@@ -77,12 +77,14 @@ export type InboxReply =
 export interface InboxHello {
   readonly nextId: number;
   readonly counts: readonly SourceCounts[];
-  /** Where a damaged file was put. */
-  readonly quarantined: string | undefined;
+  /** Where a damaged file was put, and how many records were saved from it. */
+  readonly quarantined: { readonly file: string; readonly saved: number } | undefined;
 }
 
 export interface InboxWorkerData {
   readonly file: string;
+  /** The file was found to be damaged: it is set aside without a further look. */
+  readonly damaged: boolean;
   readonly now: number;
   readonly maxPages: number | undefined;
   readonly nativeBinding: string | undefined;

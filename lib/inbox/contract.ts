@@ -70,8 +70,10 @@ export interface InboxTotals extends InboxCounts {
   /** Remembered verdicts in memory, and those forgotten before their time because of the bound. */
   readonly remembered: number;
   readonly forgottenEarlyTotal: number;
-  /** Where a damaged file was put at start; accepted records may be in it. */
+  /** Where a damaged file was put; accepted records may be in it. */
   readonly quarantinedFile: string | undefined;
+  /** Records that were saved from it and are in this one. */
+  readonly salvaged: number;
 }
 
 /** A row whose attempts have reached this without a verdict took the process down each time: park it. */

@@ -14,7 +14,7 @@ const LAZY_MS = 50;
 
 interface InboxLinkOptions {
   readonly file: string;
-  workerData(): InboxWorkerData;
+  workerData(damaged: boolean): InboxWorkerData;
   /** The minute before which remembered verdicts may be deleted. */
   forgetBefore(): number;
   onHello(hello: InboxHello): void;
@@ -29,6 +29,7 @@ export class InboxLink {
   readonly #listeners = new Set<(fault: Error | undefined) => void>();
   readonly #inFlight = new Set<Promise<void>>();
   #scheduled = false;
+  #damaged = false;
   #lazy: NodeJS.Timeout | undefined;
   #fault: Error | undefined;
 
@@ -38,10 +39,11 @@ export class InboxLink {
       script: join(__dirname, 'inbox-worker.js'),
       file: options.file,
       codes: INBOX_FAULT_CODES,
-      workerData: () => options.workerData(),
+      workerData: () => options.workerData(this.#damaged),
       onHello: (hello) => {
-        this.#setFault(undefined);
+        this.#damaged = false;
         options.onHello(hello);
+        this.#setFault(undefined);
       },
       onFault: (fault) => this.#setFault(fault),
     });
@@ -126,9 +128,16 @@ export class InboxLink {
       this.#options.onCommitted(reply);
       answer(pending, reply, errors);
       this.#setFault(errors.all ?? errors.accepts);
+      if ((reply.fault ?? reply.acceptFault)?.kind === 'corrupt') this.#replaceFile();
     } catch (error) {
       rejectAll(pending, error instanceof Error ? error : this.#unexpected(undefined));
     }
+  }
+
+  /** The next worker sets the damaged file aside and saves what can be read of it. */
+  #replaceFile(): void {
+    this.#damaged = true;
+    this.#host.restart();
   }
 
   #errorOf(fault: Fault | undefined): Error | undefined {
@@ -138,6 +147,7 @@ export class InboxLink {
   #unexpected(reply: InboxReply | undefined): Error {
     const detail = `reply ${reply?.kind ?? 'missing'}`;
     const fault: Fault = reply?.kind === 'failed' ? reply.fault : { kind: 'worker', detail };
+    if (fault.kind === 'corrupt') this.#replaceFile();
     return storeError(fault, this.#options.file, INBOX_FAULT_CODES);
   }
 

@@ -1,10 +1,12 @@
 /** Runs as a worker thread that owns `inbox.db`. */
 import { workerData } from 'node:worker_threads';
+import type Database from 'better-sqlite3';
 import { openDatabaseFile } from '../sqlite/database-file';
 import { faultOf } from '../sqlite/faults';
 import { serve, type Answer, type FileOwner } from '../sqlite/worker-loop';
 import type { CommitBatch, InboxBatch, InboxHello, InboxReply, InboxWorkerData } from './batch';
 import { InboxFile } from './inbox-file';
+import { salvage } from './salvage';
 import { APPLICATION_ID, MIGRATIONS } from './schema';
 
 const SWEEP_ROWS = 5000;
@@ -14,6 +16,10 @@ function open(): FileOwner<InboxBatch, InboxHello, InboxReply> {
   const data = workerData as InboxWorkerData;
   const opened = openDatabaseFile({ ...data, applicationId: APPLICATION_ID, migrations: MIGRATIONS });
   const { db } = opened;
+  const quarantined = opened.quarantined && {
+    file: opened.quarantined.file,
+    saved: saveWhatCanBeRead(opened.quarantined.file, db, data.nativeBinding),
+  };
   const inbox = new InboxFile(db);
 
   function read(batch: Exclude<InboxBatch, CommitBatch>): Answer<InboxReply> {
@@ -52,7 +58,7 @@ function open(): FileOwner<InboxBatch, InboxHello, InboxReply> {
     hello: {
       nextId: inbox.nextId(),
       counts: inbox.totals.all(),
-      quarantined: opened.quarantined?.file,
+      quarantined,
     },
     run(batches) {
       const commits = batches.filter((batch) => batch.kind === 'commit');
@@ -68,6 +74,19 @@ function open(): FileOwner<InboxBatch, InboxHello, InboxReply> {
     idle,
     close: () => opened.close(),
   };
+}
+
+/** A file in which nothing can be read at all mustn't keep the new one from opening. */
+function saveWhatCanBeRead(
+  damaged: string,
+  db: Database.Database,
+  nativeBinding: string | undefined,
+): number {
+  try {
+    return salvage(damaged, db, nativeBinding);
+  } catch {
+    return 0;
+  }
 }
 
 serve(open);

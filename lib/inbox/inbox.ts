@@ -53,7 +53,7 @@ class WorkerInbox implements Inbox {
   #nextId = 1;
   /** The part of the quota's use that lies in the file. */
   #storedBytes = 0;
-  #quarantinedFile: string | undefined;
+  #quarantined: InboxHello['quarantined'];
 
   constructor(options: InboxOptions) {
     const { dataDir, quotaBytes, now, maxPages, nativeBinding, lockWaitMs } = options;
@@ -68,7 +68,7 @@ class WorkerInbox implements Inbox {
     );
     this.#link = new InboxLink({
       file,
-      workerData: () => ({ file, now: now(), maxPages, nativeBinding, lockWaitMs }),
+      workerData: (damaged) => ({ file, damaged, now: now(), maxPages, nativeBinding, lockWaitMs }),
       forgetBefore: () => this.#settled.forgetBefore(),
       onHello: (hello) => this.#hello(hello),
       onCommitted: (reply) => this.#committed(reply),
@@ -166,7 +166,8 @@ class WorkerInbox implements Inbox {
       quotaBytes: this.#quota.limit,
       remembered: this.#settled.table.size,
       forgottenEarlyTotal: this.#settled.table.forgottenEarlyTotal,
-      quarantinedFile: this.#quarantinedFile,
+      quarantinedFile: this.#quarantined?.file,
+      salvaged: this.#quarantined?.saved ?? 0,
     };
   }
 
@@ -200,7 +201,7 @@ class WorkerInbox implements Inbox {
     this.#free(this.#storedBytes);
     this.#storedBytes = this.#counters.sum().bytes;
     this.#quota.take(this.#storedBytes);
-    this.#quarantinedFile ??= quarantined;
+    this.#quarantined = quarantined ?? this.#quarantined;
     void this.#settled.load();
   }
 

@@ -49,17 +49,15 @@ export class SourceInbox {
   }
 
   #follow(inbox: Inbox): void {
-    this.#tell(undefined);
-    const { quarantinedFile } = inbox.totals();
-    if (quarantinedFile !== undefined) {
-      this.#tell(
-        new StoreError(
-          'ERR_SLUICE_INBOX_CORRUPT',
-          `the inbox was damaged and set aside as ${quarantinedFile}; accepted records may be in it`,
-        ),
-      );
-    }
-    this.#stopHealth = inbox.onHealth((fault) => this.#tell(fault));
+    let reported: string | undefined;
+    const tell = (fault: Error | undefined) => {
+      const { quarantinedFile, salvaged } = inbox.totals();
+      if (fault || quarantinedFile === undefined || quarantinedFile === reported) return this.#tell(fault);
+      reported = quarantinedFile;
+      this.#tell(damaged(quarantinedFile, salvaged));
+    };
+    tell(undefined);
+    this.#stopHealth = inbox.onHealth(tell);
   }
 
   #tell(fault: Error | undefined): void {
@@ -71,4 +69,11 @@ export class SourceInbox {
     else this.log.info('the inbox works again');
     this.onChange();
   }
+}
+
+function damaged(file: string, salvaged: number): Error {
+  return new StoreError(
+    'ERR_SLUICE_INBOX_CORRUPT',
+    `the inbox was damaged: ${salvaged} accepted records were saved from it, more may be in ${file}`,
+  );
 }

@@ -4,6 +4,7 @@
  * record that is known by its key and lost with a damaged part would be taken for stored.
  */
 import Database from 'better-sqlite3';
+import { readableRows } from '../sqlite/damaged-rows';
 import { Chunk } from './sqlite-chunk';
 import { CountersRow, type Counters } from './sqlite-counters';
 import { FRAME_BYTES } from './sqlite-wire';
@@ -85,7 +86,7 @@ function readBits(from: Database.Database, first: number): Buffer | null {
   }
 }
 
-/** Copies rows from the front until something is damaged, then from the back until there. */
+/** Copies the rows that can be read and pass their check. */
 function copyTable(
   from: Database.Database,
   to: Database.Database,
@@ -97,10 +98,6 @@ function copyTable(
   const insert = to.prepare<[Row]>(
     `INSERT INTO ${table} VALUES(${columns.map((name) => `$${name}`).join(', ')})`,
   );
-  const select = (order: 'ASC' | 'DESC') =>
-    from.prepare<[number, number], Row>(
-      `SELECT ${key} AS id, * FROM ${table} WHERE ${key} > ? AND ${key} < ? ORDER BY ${key} ${order} LIMIT 1`,
-    );
   const save = to.transaction((rows: readonly Row[]) =>
     rows.flatMap((row) => {
       const stored = attempt(() => check(row));
@@ -109,23 +106,15 @@ function copyTable(
       return [stored];
     }),
   );
-  let low = -1;
-  let high = Number.MAX_SAFE_INTEGER;
-  for (const order of ['ASC', 'DESC'] as const) {
-    const next = select(order);
-    for (let more = true; more;) {
-      const rows: Row[] = [];
-      while (rows.length < GROUP) {
-        const row = attempt(() => next.get(low, high));
-        if (!row) break;
-        rows.push(row);
-        if (order === 'ASC') low = row.id;
-        else high = row.id;
-      }
-      for (const stored of save(rows)) stored();
-      more = rows.length === GROUP;
-    }
+  let group: Row[] = [];
+  const saveGroup = () => {
+    for (const stored of save(group)) stored();
+    group = [];
+  };
+  for (const row of readableRows<Row>(from, table, key)) {
+    if (group.push(row) === GROUP) saveGroup();
   }
+  saveGroup();
 }
 
 function attempt<Result>(action: () => Result): Result | undefined {

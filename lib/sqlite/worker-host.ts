@@ -61,6 +61,11 @@ export class WorkerHost<Batch, Hello, Reply> {
     });
   }
 
+  /** Lets the worker finish what it was sent and starts a new one. What is sent meanwhile is rejected. */
+  restart(): void {
+    this.#worker?.postMessage(CLOSE);
+  }
+
   /** Lets the worker finish what it was sent, close the file and end. */
   async close(): Promise<void> {
     this.#closing = true;
@@ -121,8 +126,17 @@ export class WorkerHost<Batch, Hello, Reply> {
   #relaunch(error: StoreError): void {
     this.#options.onFault(error);
     this.#retry = setTimeout(() => {
-      if (!this.#closing) this.#launch().catch(() => undefined);
+      if (!this.#closing) this.#launchAgain();
     }, this.#delayMs);
     this.#delayMs = Math.min(this.#delayMs * 2, RESTART_MAX_MS);
+  }
+
+  /** Where no thread can be had at all, that is a fault like any other. */
+  #launchAgain(): void {
+    try {
+      this.#launch().catch(() => undefined);
+    } catch (cause) {
+      this.#relaunch(this.#error(faultOf(cause)));
+    }
   }
 }

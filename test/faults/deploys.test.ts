@@ -9,7 +9,7 @@ import { entryOf, readStatus } from '../harness/status';
 import { waitFor } from '../harness/wait';
 import { callHook, webhook } from '../harness/webhook';
 
-const DEPLOYS = 45;
+const DEPLOYS = 33;
 const EVERY_MS = 300;
 const TYPES: readonly DeployType[] = ['full', 'flows', 'nodes'];
 const MAX_IN_FLIGHT = 64;
@@ -110,7 +110,7 @@ describe('deploys under load', () => {
         `${respond}: ${accepted.size} accepted, ${senders.repeats} sent again, ${duplicates} delivered twice`,
       );
       expect([...accepted].filter((record) => !arrivals.has(record))).toEqual([]);
-      expect(accepted.size).toBeGreaterThan(500);
+      expect(accepted.size).toBeGreaterThan(300);
       expect(duplicates).toBeLessThanOrEqual(DEPLOYS * MAX_IN_FLIGHT);
       const status = await readStatus(child);
       expect(entryOf(status.sinks, 'queue')).toMatchObject({ dead: 0, dropped: 0 });

@@ -12,6 +12,7 @@ import { webhook } from '../harness/webhook';
 const WEBHOOKS = 20_000;
 const CONNECTIONS = 48;
 const KILLS = 6;
+const RECEIPT_KILLS = 4;
 /** Records of the queue that are out at once: what a kill can leave delivered and not settled. */
 const MAX_IN_FLIGHT = 256;
 
@@ -71,6 +72,11 @@ describe('a Node-RED that is killed', () => {
       { id: 'queue', type: 'push-queue', z: 'tab', queue: 'orders', onFull: 'block', wires: [['rest'], []] },
       rest({ concurrency: 32 }),
     ];
+    const arrived = new Set<string>();
+    destination.answer(({ text }) => {
+      arrived.add(text);
+      return {};
+    });
     let running = (child = await startChildNodeRed({ flows }));
     let killAt = Infinity;
     let moment = () => {};
@@ -85,8 +91,7 @@ describe('a Node-RED that is killed', () => {
       running = await killAndRestart(running);
     }
     await finished;
-    const arrived = () => new Set(destination.requests.map(({ text }) => text)).size;
-    await waitFor(`every record at the destination (seed ${seed})`, () => arrived() >= WEBHOOKS, 60_000);
+    await waitFor(`every record at the destination (seed ${seed})`, () => arrived.size >= WEBHOOKS, 60_000);
     const status = await readStatus(running);
     await waitFor('the queue to be empty', async () => {
       const { records } = entryOf((await readStatus(running)).sinks, 'queue');
@@ -118,7 +123,7 @@ describe('a Node-RED that is killed', () => {
     senders = startSenders(running.port, CONNECTIONS, hooks(count));
     await senders.finished;
     expect(await source()).toMatchObject({ inbox_pending: count });
-    for (let kill = 0; kill < 2; kill += 1) {
+    for (let kill = 0; kill < RECEIPT_KILLS; kill += 1) {
       running = await killAndRestart(running);
       const before = destination.requests.length;
       await waitFor('records that run again', () => destination.requests.length > before);
@@ -129,6 +134,7 @@ describe('a Node-RED that is killed', () => {
 
     const { arrivals } = arrivalsAt(destination);
     expect([...senders.accepted].filter((record) => !arrivals.has(record))).toEqual([]);
-    expect(await source()).toMatchObject({ inbox_not_handled: 0 });
-  }, 60_000);
+    // One that was running each time could be the one that ends the process: from the third time on one is set aside.
+    expect(Number((await source())['inbox_not_handled'])).toBeLessThanOrEqual(RECEIPT_KILLS - 2);
+  }, 90_000);
 });

@@ -129,4 +129,24 @@ describe('the HTTP door', () => {
     const front = new HttpFront({ settings: { httpNodeRoot: false } } as unknown as NodeRED, () => true);
     expect(() => front.mount('/api/hooks/x', () => undefined)).toThrow(/httpNodeRoot/);
   });
+
+  it('takes an id behind the path only where its source does', async () => {
+    const { front, call } = await start();
+    expect((await call('/api/hooks/orders/1')).status).toBe(404);
+    front.mount('/api/ingest/orders', (_req, res, tail) => void res.end(`tail ${tail}`), true);
+    expect((await call('/api/ingest/orders/1')).text).toBe('tail 1');
+    expect((await call('/api/ingest/orders')).text).toBe('tail ');
+    expect((await call('/api/ingest/orders/1/2')).status).toBe(404);
+  });
+
+  it('leaves the paths to others while no source of ours is there, but for a deploy under way', async () => {
+    const { httpNode, unmount, call } = await start();
+    httpNode.use('/api/hooks', (_req, res) => void res.end('somebody else'));
+    expect((await call('/api/hooks/other')).status).toBe(404);
+    unmount();
+    expect((await call('/api/hooks/other')).text).toBe('somebody else');
+    const booting = await start({ ready: false });
+    booting.unmount();
+    expect((await booting.call()).status).toBe(503);
+  });
 });
