@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { FLOW_RETRY_SECS, refuse, type Refusal } from '../delivery/admission';
 
 /** A public answer: what the sender of a record is told. */
@@ -44,7 +44,14 @@ export function retryLater({ sink, retryAfterSecs }: Refusal): Answer {
 /** No sink is to blame: deploying, timed out, aborted. */
 export const flowRetryLater: Answer = retryLater(refuse('flow', FLOW_RETRY_SECS));
 
-/** Writes an answer once; a response that is already under way or whose client left stays as it is. */
+/** How long the rest of a refused body is swallowed. */
+const SWALLOW_MS = 10_000;
+
+/**
+ * Writes an answer once; a response that is already under way or whose client left stays as it is. A sender that is
+ * still busy with its body gets the whole answer at once, but the end of the response only with the end of the body:
+ * a connection that closes before would be reset, and the answer lost.
+ */
 export function send(res: ServerResponse, { status, body, headers }: Answer): void {
   if (res.headersSent || res.destroyed) return;
   const text = JSON.stringify(body);
@@ -53,5 +60,15 @@ export function send(res: ServerResponse, { status, body, headers }: Answer): vo
     'content-length': Buffer.byteLength(text),
     ...headers,
   });
-  res.end(text);
+  const { req } = res;
+  if (req.complete || req.destroyed || !hasBody(req)) return void res.end(text);
+  res.write(text);
+  const timer = setTimeout(() => req.destroy(), SWALLOW_MS).unref();
+  req.once('close', () => clearTimeout(timer));
+  req.once('end', () => res.end());
+  req.resume();
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return 'transfer-encoding' in headers || Number(headers['content-length'] ?? 0) > 0;
 }

@@ -9,12 +9,9 @@ export interface BodyLimits {
   readonly budget: BodyBudget;
 }
 
-/** How long the rest of a refused body is swallowed, so that the sender can read the answer before a reset. */
-const SWALLOW_MS = 10_000;
-
 /**
  * Reads the exact bytes of a request's body and calls back once. Stops at the limit while reading: nothing beyond it
- * is buffered. Errors: InputError with `ERR_SLUICE_BODY_TOO_LARGE`, `_TIMEOUT`, `_BUDGET` or `_INCOMPLETE`.
+ * is buffered, and whoever answers swallows it. Errors: InputError with `ERR_SLUICE_BODY_TOO_LARGE`, `_TIMEOUT`, `_BUDGET` or `_INCOMPLETE`.
  * The budget is given back before the callback.
  */
 export function readBody(
@@ -30,7 +27,6 @@ export function readBody(
     clearTimeout(timer);
     const body = buffer.take();
     req.off('data', take);
-    if (error) swallow(req);
     callback(error, error ? Buffer.alloc(0) : body);
   };
   const take = (piece: Buffer) => {
@@ -57,12 +53,4 @@ export function readBody(
 
 function tooLarge(maxBytes: number): InputError {
   return new InputError('ERR_SLUICE_BODY_TOO_LARGE', `the body is larger than ${maxBytes} bytes`);
-}
-
-function swallow(req: IncomingMessage): void {
-  if (req.complete || req.destroyed) return;
-  req.resume();
-  const timer = setTimeout(() => req.destroy(), SWALLOW_MS);
-  timer.unref();
-  req.on('close', () => clearTimeout(timer));
 }

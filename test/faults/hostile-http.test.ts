@@ -267,6 +267,27 @@ describe('hostile requests', () => {
       expect(answer.status).toBe(415);
     });
 
+    it('one of 10 MB is refused with an answer that its sender gets to read', async () => {
+      for (const connection of ['close', 'keep-alive']) {
+        const client = await rawClient(child.port);
+        client.write(
+          `POST /api/hooks/w HTTP/1.1\r\nhost: x\r\nconnection: ${connection}\r\ncontent-length: ${10 * MB}\r\n\r\n`,
+        );
+        await new Promise<void>((resolve, reject) => {
+          client.socket.once('error', reject);
+          client.socket.write(Buffer.alloc(10 * MB, 0x20), () => resolve());
+        });
+        expect(await client.answers()).toEqual([413]);
+        expect(client.received()).toContain('too_large');
+        if (connection === 'close') await waitFor('the end', () => client.closed());
+        else {
+          client.write(signed({ after: 'the refusal' }));
+          expect(await client.answers(2)).toEqual([413, 200]);
+        }
+        client.destroy();
+      }
+    });
+
     it('one of 10 MB is taken where maxBodyKb allows it, and is 413 where it does not', async () => {
       const body = { filler: 'x'.repeat(10 * MB) };
       expect((await callHook(child, 'large', body)).status).toBe(200);

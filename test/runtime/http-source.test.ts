@@ -188,6 +188,7 @@ describe('HTTP sources in Node-RED', () => {
       const both = [1, 2].map(() => callHook(nodeRed, 'w', { a: 1 }, { id: 'msg_twice' }));
       await waitFor('both to wait', async () => (await source())['duplicates'] === 1);
       const { stuck: held } = nodeRed.node<ProbeStuck>('stuck');
+      await waitFor('the record in the flow', () => held.length > 0);
       expect(held).toHaveLength(1);
       held.forEach((done) => done());
       expect((await Promise.all(both)).map(({ status }) => status)).toEqual([200, 200]);
