@@ -65,7 +65,9 @@ export function send(res: ServerResponse, { status, body, headers }: Answer): vo
   res.write(text);
   const timer = setTimeout(() => req.destroy(), SWALLOW_MS).unref();
   req.once('close', () => clearTimeout(timer));
-  req.once('end', () => res.end());
+  req.once('end', () => {
+    if (!res.destroyed) res.end();
+  });
   req.resume();
 }
 

@@ -83,6 +83,7 @@ class HttpSource implements Source {
   #inbox: Inbox | undefined;
   readonly #access: SourceInbox | undefined;
   #isOpen = false;
+  #closed = false;
   readonly #warn: ReturnType<typeof calmLog>;
   /** Records that came before the inbox was open. */
   #early = 0;
@@ -110,7 +111,9 @@ class HttpSource implements Source {
       };
       this.#access = new SourceInbox(runtime.inbox, log, () => this.#show());
       this.#access.opened.then(
-        (inbox) => this.#start(inbox),
+        (inbox) => {
+          if (!this.#closed) this.#start(inbox);
+        },
         () => undefined,
       );
     } else {
@@ -157,6 +160,7 @@ class HttpSource implements Source {
   }
 
   async close(): Promise<void> {
+    this.#closed = true;
     for (const remove of this.#removals.splice(0)) remove();
     clearInterval(this.#checking);
     this.line.close();
