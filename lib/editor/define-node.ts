@@ -127,7 +127,9 @@ export function defineNode<Config extends { name: string }>(
     ),
     paletteLabel: () => translate(`${type}.label.palette`),
     label() {
-      return this.name || options.label(this as unknown as Config) || translate(`${type}.label.palette`);
+      // A node that was saved before a property existed, or was never edited, lacks it.
+      const values = Object.fromEntries(names.map((name) => [name, this[name] ?? fields[name].default]));
+      return this.name || options.label(values as unknown as Config) || translate(`${type}.label.palette`);
     },
     labelStyle() {
       return this.name ? 'node_label_italic' : '';
