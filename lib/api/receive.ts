@@ -26,6 +26,8 @@ export interface ReceiveOptions {
   readonly now: () => number;
   /** Told of errors that are neither the sender's nor expected. */
   readonly report: (error: unknown) => void;
+  /** Told why a request was turned away for good; its sender isn't told. */
+  readonly onRejected: (error: Error) => void;
 }
 
 /** Requests that never became a record, by reason. */
@@ -52,6 +54,7 @@ export function makeEndpoint(
   const fail = (res: ServerResponse, error: unknown) => {
     const answer = answerTo(error, counters);
     if (!answer) options.report(error);
+    else if (error instanceof Error) options.onRejected(error);
     // A fault of ours: nothing was accepted, so the sender keeps its record.
     answers.send(res, answer ?? answers.flowRetryLater);
   };
@@ -74,7 +77,10 @@ export function makeEndpoint(
         return fail(res, problem);
       }
       take(record).then(
-        (outcome) => answers.send(res, answerOf(outcome)),
+        (outcome) => {
+          if (outcome.kind === 'rejected') options.onRejected(outcome.error);
+          answers.send(res, answerOf(outcome));
+        },
         (problem: unknown) => fail(res, problem),
       );
     });

@@ -2,6 +2,7 @@
  * The decision half of an HTTP source: what becomes of one authenticated record. Duplicates join or recall a verdict,
  * admission asks the sinks, `on_done` waits for the flow, `on_receipt` for the inbox.
  */
+import { InputError } from '../errors/errors';
 import type { KnownVerdict } from '../inbox/contract';
 import type { Metrics } from '../metrics/metrics';
 import type { Message } from '../node-red/types';
@@ -31,7 +32,7 @@ export interface IncomingRecord extends TrackedRecord {
 /** What the sender is told. */
 export type Outcome =
   | { readonly kind: 'done' | 'accepted'; readonly id: string }
-  | { readonly kind: 'rejected'; readonly error?: Error }
+  | { readonly kind: 'rejected'; readonly error: Error }
   | { readonly kind: 'refused'; readonly refusal: Refusal };
 
 /** Verdicts of this source's records that ended. A lookup waits only while the file is being loaded. */
@@ -66,6 +67,8 @@ export interface EntryDeps {
   readonly metrics: Pick<Metrics, 'recordsAccepted' | 'recordsRefused'>;
   readonly memory: VerdictMemory | undefined;
   readonly receiver: Receiver | undefined;
+  /** Milliseconds of any clock that only goes forward. */
+  readonly now: () => number;
   /** Told of faults that no sender can be blamed for: the record was refused. */
   readonly report: (fault: unknown) => void;
 }
@@ -85,12 +88,16 @@ export const NO_RECORDS = {
   in_flight: 0,
 };
 
-const FLOW_BUSY: Outcome = { kind: 'refused', refusal: refuse('flow', FLOW_RETRY_SECS) };
+/** A refusal is shown this long, so that nobody misses one between two looks. */
+const TROUBLE_LASTS_MS = 10_000;
+
+const FLOW_BUSY = { kind: 'refused', refusal: refuse('flow', FLOW_RETRY_SECS) } as const;
 
 export class Entry {
   readonly #running = new Map<string, Running>();
   readonly #counters = { ...NO_RECORDS };
   #inFlight = 0;
+  #trouble = { sink: '', at: Number.NEGATIVE_INFINITY };
   /** Records whose key is being looked up in a file that isn't loaded yet. */
   #recalling = 0;
 
@@ -102,6 +109,12 @@ export class Entry {
   /** Records admitted and not yet settled. */
   get inFlight(): number {
     return this.#inFlight;
+  }
+
+  /** Who made a record stay with its sender in the last seconds: a sink's name, or `flow`. */
+  trouble(): string | undefined {
+    const { sink, at } = this.#trouble;
+    return this.deps.now() - at < TROUBLE_LASTS_MS ? sink : undefined;
   }
 
   counters(): Readonly<Record<string, number>> {
@@ -125,7 +138,7 @@ export class Entry {
   #join({ key, digest }: IncomingRecord): Promise<Outcome> | undefined {
     const running = this.#running.get(key);
     if (!running) return undefined;
-    if (running.digest !== digest) return Promise.resolve(this.#reject());
+    if (running.digest !== digest) return Promise.resolve(this.#reject(keyReused(key)));
     this.#counters.duplicates += 1;
     return this.#answer(running.outcome);
   }
@@ -151,7 +164,8 @@ export class Entry {
   }
 
   #recalled({ key, digest }: IncomingRecord, known: KnownVerdict): Outcome {
-    if (known.digest !== digest || known.verdict === 'rejected') return this.#reject();
+    if (known.digest !== digest) return this.#reject(keyReused(key));
+    if (known.verdict === 'rejected') return this.#reject(rejectedBefore(key));
     this.#counters.duplicates += 1;
     return { kind: this.options.respond === 'on_receipt' ? 'accepted' : 'done', id: key };
   }
@@ -209,7 +223,13 @@ export class Entry {
       return this.#reject(verdict.error);
     }
     this.#counters.failed += 1;
-    return { kind: 'refused', refusal: refusalFor(verdict) };
+    const refusal = refusalFor(verdict);
+    this.#noteTrouble(refusal);
+    return { kind: 'refused', refusal };
+  }
+
+  #noteTrouble({ sink }: Refusal): void {
+    this.#trouble = { sink, at: this.deps.now() };
   }
 
   #countAccepted(): void {
@@ -218,26 +238,44 @@ export class Entry {
   }
 
   #refused(refusal: Refusal): Outcome {
+    this.#noteTrouble(refusal);
     this.#counters.backpressured += 1;
     this.deps.metrics.recordsRefused(this.options.source, refusal.sink);
     return { kind: 'refused', refusal };
   }
 
-  #reject(error?: Error): Outcome {
+  #reject(error: Error): Outcome {
     this.#counters.rejected += 1;
-    return error ? { kind: 'rejected', error } : { kind: 'rejected' };
+    return { kind: 'rejected', error };
   }
 
   /** The outcome, or "come back" when it takes too long; the record goes on and a retry joins it. */
   #answer(outcome: Promise<Outcome>): Promise<Outcome> {
     return new Promise((resolve) => {
-      const timer = setTimeout(() => resolve(FLOW_BUSY), this.options.doneTimeoutMs);
+      const timer = setTimeout(() => {
+        this.#noteTrouble(FLOW_BUSY.refusal);
+        resolve(FLOW_BUSY);
+      }, this.options.doneTimeoutMs);
       void outcome.then((settled) => {
         clearTimeout(timer);
         resolve(settled);
       });
     });
   }
+}
+
+function keyReused(key: string): Error {
+  return new InputError(
+    'ERR_SLUICE_KEY_REUSED',
+    `The id ${key.slice(0, 64)} was used before, with another body.`,
+  );
+}
+
+function rejectedBefore(key: string): Error {
+  return new InputError(
+    'ERR_SLUICE_KEY_REJECTED',
+    `The record ${key.slice(0, 64)} was rejected for good before.`,
+  );
 }
 
 /** Whom to name and when to come back after a delivery that didn't end done. */

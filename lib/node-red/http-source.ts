@@ -8,10 +8,11 @@ import type { Hold, Source } from '../delivery/contract';
 import { FLOW_RETRY_SECS, refuse } from '../delivery/admission';
 import { Entry, NO_RECORDS, type IncomingRecord, type Outcome, type TrackedRecord } from '../delivery/entry';
 import { repeatOf } from '../delivery/repeat';
-import { codeOf, ConfigError } from '../errors/errors';
+import { codeOf, ConfigError, SluiceError } from '../errors/errors';
 import type { Inbox, KnownVerdict } from '../inbox/contract';
 import { InboxRunner } from '../inbox/inbox-runner';
 import { decodeBody } from '../webhook/body-codec';
+import { calmLog } from './calm-log';
 import type { Endpoint } from './http-front';
 import { errorLabel } from './input';
 import { runtimeOf, type SluiceRuntime } from './runtime';
@@ -82,6 +83,7 @@ class HttpSource implements Source {
   #inbox: Inbox | undefined;
   readonly #access: SourceInbox | undefined;
   #isOpen = false;
+  readonly #warn: ReturnType<typeof calmLog>;
   /** Records that came before the inbox was open. */
   #early = 0;
 
@@ -100,6 +102,7 @@ class HttpSource implements Source {
     }
     ({ id: this.id, type: this.type, z: this.z } = node);
     this.name = parts.name;
+    this.#warn = calmLog((text) => node.warn(text));
     if (this.#usesInbox) {
       const log = {
         error: (text: string) => node.error(text),
@@ -184,7 +187,7 @@ class HttpSource implements Source {
           admit,
           deliver: this.#deliver,
           random: Math.random,
-          report: (error) => this.node.warn(error.message),
+          report: (error) => this.#warn('inbox', error.message),
         },
       );
       if (this.#isOpen) this.#runner.resume();
@@ -202,6 +205,7 @@ class HttpSource implements Source {
         deliver: (record, holds) => this.#deliver(record, 1, holds),
         metrics: this.runtime.metrics,
         receiver: this.#runner,
+        now: () => performance.now(),
         report: (fault) => this.node.error(fault),
         memory: inbox && dedupeMs > 0 ? this.#memory(inbox, dedupeMs) : undefined,
       },
@@ -230,6 +234,7 @@ class HttpSource implements Source {
         keepRaw: config.keepRaw,
         now: Date.now,
         report: (error) => this.node.error(error),
+        onRejected: (error) => this.#turnedAway(error),
       },
       this.#counters,
     );
@@ -269,6 +274,12 @@ class HttpSource implements Source {
     });
   };
 
+  /** The sender isn't told why; whoever runs this must be able to find out. */
+  #turnedAway(error: Error): void {
+    const code = error instanceof SluiceError ? error.code : error.name;
+    this.#warn(code, `turned a request away: ${error.message} (${code})`);
+  }
+
   #show(): void {
     const show = (mood: Parameters<StatusLine['show']>[0], key: string, values?: Record<string, unknown>) =>
       this.line.show(mood, this.text(`${this.type}.status.${key}`, values));
@@ -277,8 +288,11 @@ class HttpSource implements Source {
     const parked = this.#inbox?.countsOf(this.#sourceKey).parked ?? 0;
     if (this.parts.config.respond === 'on_receipt' && parked > 0)
       return show('down', 'notHandled', { count: parked });
-    const { accepted = 0 } = this.#flow.counters();
     if (!this.#isOpen) return show('waiting', 'paused');
+    const trouble = this.#flow.trouble();
+    if (trouble === 'flow') return show('down', 'notDone');
+    if (trouble !== undefined) return show('down', 'refusing', { sink: trouble });
+    const { accepted = 0 } = this.#flow.counters();
     show('ok', 'accepted', { count: accepted });
   }
 }

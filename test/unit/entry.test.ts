@@ -60,6 +60,7 @@ function rig(options: Partial<EntryOptions> = {}, deps: Partial<EntryDeps> = {})
         remember: (key, verdict) => void remembered.set(key, verdict),
       },
       receiver: undefined,
+      now: () => 0,
       report: (fault) => reports.push(fault),
       ...deps,
     },
@@ -96,7 +97,7 @@ describe('the entry of an HTTP source', () => {
     const verdict = deferred<Verdict>();
     const { entry } = rig({}, { deliver: () => verdict.promise });
     const first = entry.take(record('a', 'd1'));
-    expect(await entry.take(record('a', 'd2'))).toEqual({ kind: 'rejected' });
+    expect(await entry.take(record('a', 'd2'))).toMatchObject({ kind: 'rejected', error: { code: 'ERR_SLUICE_KEY_REUSED' } });
     verdict.resolve(DONE);
     expect(await first).toEqual({ kind: 'done', id: 'a' });
   });
