@@ -56,7 +56,9 @@ export async function ensureInstalled() {
   const { code, output } = await runNpm(['ci', '--no-audit', '--no-fund', '--foreground-scripts'], {
     onOutput: (text) => {
       if (COMPILES.test(text))
-        waiting.goOn('Compiling the native SQLite module: no prebuilt one for this machine');
+        waiting.goOn(
+          'Compiling the native SQLite module, some minutes: there is no prebuilt one for this machine',
+        );
     },
   });
   const seconds = waiting.end();
