@@ -97,7 +97,10 @@ describe('the entry of an HTTP source', () => {
     const verdict = deferred<Verdict>();
     const { entry } = rig({}, { deliver: () => verdict.promise });
     const first = entry.take(record('a', 'd1'));
-    expect(await entry.take(record('a', 'd2'))).toMatchObject({ kind: 'rejected', error: { code: 'ERR_SLUICE_KEY_REUSED' } });
+    expect(await entry.take(record('a', 'd2'))).toMatchObject({
+      kind: 'rejected',
+      error: { code: 'ERR_SLUICE_KEY_REUSED' },
+    });
     verdict.resolve(DONE);
     expect(await first).toEqual({ kind: 'done', id: 'a' });
   });
@@ -197,13 +200,13 @@ describe('the entry of an HTTP source', () => {
     });
 
     it('hands the room at the sinks on to the inbox, which releases it', async () => {
-      const accepted = deferred<void>();
+      const accepted = deferred<undefined>();
       const { entry, held } = rig(receipt, {
         receiver: { canAccept: () => undefined, accept: () => accepted.promise },
       });
       const answer = entry.take(record('a'));
       await waitFor('the record', () => held() === 1);
-      accepted.resolve();
+      accepted.resolve(undefined);
       expect(await answer).toEqual({ kind: 'accepted', id: 'a' });
       expect(held()).toBe(1);
     });
