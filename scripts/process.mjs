@@ -6,6 +6,7 @@ import { root } from './paths.mjs';
  * @property {boolean} [show] let the command write to this terminal instead of collecting what it says
  * @property {NodeJS.ProcessEnv} [env] added to this process's environment
  * @property {string} [cwd] default: the checkout
+ * @property {(text: string) => void} [onOutput] gets stdout and stderr as they come; nothing with `show`
  *
  * @typedef {object} RunResult
  * @property {number} code exit status; 1 for a command that a signal ended or that could not be started
@@ -20,7 +21,7 @@ import { root } from './paths.mjs';
  * @param {RunOptions} [options]
  * @returns {Promise<RunResult>}
  */
-export function run(command, args, { show = false, env = {}, cwd = root } = {}) {
+export function run(command, args, { show = false, env = {}, cwd = root, onOutput } = {}) {
   return new Promise((resolve) => {
     const child = spawn(command, args, {
       cwd,
@@ -30,11 +31,15 @@ export function run(command, args, { show = false, env = {}, cwd = root } = {}) 
     });
     let stdout = '';
     let output = '';
+    const hear = (/** @type {string} */ text) => {
+      output += text;
+      onOutput?.(text);
+    };
     child.stdout?.setEncoding('utf8').on('data', (/** @type {string} */ text) => {
       stdout += text;
-      output += text;
+      hear(text);
     });
-    child.stderr?.setEncoding('utf8').on('data', (/** @type {string} */ text) => (output += text));
+    child.stderr?.setEncoding('utf8').on('data', hear);
     child.on('error', (error) => resolve({ code: 1, stdout, output: `${output}${error.message}\n` }));
     child.on('close', (code) => resolve({ code: code ?? 1, stdout, output }));
   });

@@ -9,22 +9,26 @@ interface ReachFlags {
   readonly subflowReach: 'conservative' | 'exact';
 }
 
+/** Properties by which a node is called, the surest first: a queue may well have its webhook's name. */
+const CALLED_BY = ['id', 'name', 'hook', 'source', 'queue'] as const;
+
 function notLive(wanted: string, flows: readonly FlowConfigNode[]): InputError {
-  const known = flows.some(({ id, name }) => id === wanted || name === wanted);
+  const known = flows.some((node) => CALLED_BY.some((property) => node[property] === wanted));
   return new InputError(
     'ERR_SLUICE_FLOW_SOURCE_UNKNOWN',
     known
       ? `"${wanted}" doesn't run: it, its tab or every instance of its subflow is disabled; enable it, or name another source`
-      : `the flow has no node with the id or name "${wanted}"; give the id of a source, as the editor's info tab shows it`,
+      : `the flow has no node with the id, name, hook, source or queue "${wanted}"; give the id of a source, as the editor's info tab shows it`,
   );
 }
 
-/** The run-time id of the node meant by an id or a unique name. Throws InputError when there is none, or several. */
+/** The run-time id of the node meant by an id or by what it is called. Throws InputError when there is none, or several. */
 function findSource(graph: FlowGraph, flows: readonly FlowConfigNode[], wanted: string): string {
   if (graph.byId.has(wanted)) return wanted;
-  const byDefinition = graph.nodes.filter(({ config }) => config.id === wanted);
-  const found =
-    byDefinition.length > 0 ? byDefinition : graph.nodes.filter(({ config }) => config.name === wanted);
+  const candidates = CALLED_BY.map((property) =>
+    graph.nodes.filter(({ config }) => config[property] === wanted),
+  );
+  const found = candidates.find((nodes) => nodes.length > 0) ?? [];
   const [first, ...others] = found;
   if (!first) throw notLive(wanted, flows);
   if (others.length > 0) {
@@ -69,10 +73,10 @@ export function reachCommand(): Command {
     .summary('which sinks can make a source refuse')
     .description(
       'Walks a flow file from a source to every sink and queue its records can come to. While one of them is full under ' +
-        'the block policy, the source refuses. Queues end the walk: give the id of a queue to see what its output reaches.',
+        'the block policy, the source refuses. Queues end the walk: give a queue to see what its output reaches.',
     )
     .argument('<flows.json>', "Node-RED's flow file")
-    .argument('<source>', 'id of the source, or its name when no other node has it')
+    .argument('<source>', 'id, name, hook or source of the source, or the name of a queue')
     .addOption(
       new Option('--subflow-reach <mode>', 'how to go through subflows, as in settings.js')
         .choices(['conservative', 'exact'])

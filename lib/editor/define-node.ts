@@ -4,8 +4,9 @@
  */
 import type { Credentials, Fields } from '../config/fields';
 import { Form } from './form';
-import { problemWith, type ProblemsOf } from './problems';
-import type { EditorNode, PropertyDefinition } from './red';
+import { KnownCredentials } from './known-credentials';
+import { lenientConfig, problemWith, type ProblemsOf } from './problems';
+import type { EditorNode, NodeDefinition, PropertyDefinition } from './red';
 
 /** One muted colour per kind of node, so that the eye finds where records come from, wait, and leave. */
 const COLORS = { source: '#9fc3a6', queue: '#ddc07f', sink: '#9db7d5', errors: '#d9a6a0' } as const;
@@ -17,8 +18,10 @@ interface NodeOptions<Config extends object> {
   readonly kind: keyof typeof COLORS;
   readonly fields: Fields<Config>;
   readonly credentials?: Credentials<string>;
-  /** Those without which the node can't start. */
-  readonly requiredCredentials?: readonly string[];
+  /** Those without which a node with this config can't start. */
+  readonly requiredCredentials?: (config: Config) => readonly string[];
+  /** Those that never begin or end with white space: more of it was copied than meant. */
+  readonly exactCredentials?: readonly string[];
   /** Properties that hold the id of a config node, with its type: the editor makes their input a choice of those. */
   readonly configNodes?: Partial<Record<keyof Config & string, string>>;
   readonly problemsOf?: ProblemsOf<Config>;
@@ -38,10 +41,12 @@ export function defineNode<Config extends { name: string }>(
   type: string,
   options: NodeOptions<Config>,
 ): void {
-  const { fields, kind, inputs, outputs, credentials = {}, requiredCredentials = [] } = options;
+  const { fields, kind, inputs, outputs, credentials = {}, exactCredentials = [] } = options;
+  const requiredCredentials = options.requiredCredentials ?? (() => []);
   const problemsOf = options.problemsOf ?? (() => []);
   const names = Object.keys(fields) as (keyof Config & string)[];
   const openForms = new Map<string, Form<Config>>();
+  const knownCredentials = new KnownCredentials();
   const translate = (key: string, values: Readonly<Record<string, string | number>> = {}) =>
     RED._(`${PACKAGE}/${type}:${key}`, values);
 
@@ -52,6 +57,24 @@ export function defineNode<Config extends { name: string }>(
     return translate(`sluice.problem.${problem.key}`, problem.values);
   }
 
+  function credentialReason(name: string, value: string, config: Config): string {
+    if (value === '') {
+      return requiredCredentials(config).includes(name) ? translate('sluice.problem.required') : '';
+    }
+    const isWrong = exactCredentials.includes(name) && value !== value.trim();
+    return isWrong ? translate('sluice.problem.outerSpace') : '';
+  }
+
+  /** For the canvas: there Node-RED checks no credentials itself. In the dialog their own inputs tell. */
+  function missingCredential(node: EditorNode): string {
+    const required = requiredCredentials(lenientConfig(fields, node));
+    if (required.length === 0 || openForms.has(node.id)) return '';
+    const known = knownCredentials.of(node);
+    const missing = known && required.find((name) => !known.has(name));
+    if (missing === undefined) return '';
+    return translate('sluice.problem.credential', { name: translate(`${type}.field.${missing}`) });
+  }
+
   function property(name: keyof Config & string): PropertyDefinition {
     const configType = options.configNodes?.[name];
     return {
@@ -60,7 +83,8 @@ export function defineNode<Config extends { name: string }>(
       // Other properties count as they stand in the open dialog, not as they were saved last.
       validate(value, _options) {
         const others = openForms.get(this.id)?.values() ?? this;
-        return reasonFor(name, { ...others, [name]: value }) || true;
+        const reason = reasonFor(name, { ...others, [name]: value });
+        return reason || (name === 'name' && missingCredential(this)) || true;
       },
     };
   }
@@ -71,8 +95,9 @@ export function defineNode<Config extends { name: string }>(
     credential: (name: string) => string,
   ): Map<string, string> {
     const reasons = new Map<string, string>(names.map((name) => [name, reasonFor(name, values)]));
-    for (const name of requiredCredentials) {
-      reasons.set(name, credential(name) === '' ? translate('sluice.problem.required') : '');
+    const config = lenientConfig(fields, values);
+    for (const name of Object.keys(credentials)) {
+      reasons.set(name, credentialReason(name, credential(name), config));
     }
     return reasons;
   }
@@ -91,12 +116,20 @@ export function defineNode<Config extends { name: string }>(
     credentials: Object.fromEntries(
       Object.entries(credentials).map(([name, { type: kindOfInput }]) => [
         name,
-        requiredCredentials.includes(name) ? { type: kindOfInput, required: true } : { type: kindOfInput },
+        {
+          type: kindOfInput,
+          validate(value: unknown, _options: unknown) {
+            const config = openForms.get(this.id)?.config() ?? lenientConfig(fields, this);
+            return credentialReason(name, String(value ?? ''), config) || true;
+          },
+        } satisfies NodeDefinition['credentials'][string] & ThisType<EditorNode>,
       ]),
     ),
     paletteLabel: () => translate(`${type}.label.palette`),
     label() {
-      return this.name || options.label(this as unknown as Config) || translate(`${type}.label.palette`);
+      // A node that was saved before a property existed, or was never edited, lacks it.
+      const values = Object.fromEntries(names.map((name) => [name, this[name] ?? fields[name].default]));
+      return this.name || options.label(values as unknown as Config) || translate(`${type}.label.palette`);
     },
     labelStyle() {
       return this.name ? 'node_label_italic' : '';

@@ -77,7 +77,9 @@ export class Form<Config extends object> {
     const input = this.input(name);
     if (!input) return;
     if (input instanceof HTMLInputElement && typeof value === 'boolean') input.checked = value;
-    else input.value = String(value);
+    // A choice of config nodes has no option for none while there are none: it would show nothing at all.
+    else if (!(input instanceof HTMLSelectElement) || hasOption(input, String(value)))
+      input.value = String(value);
     input.dispatchEvent(new Event('change', { bubbles: true }));
   }
 
@@ -133,6 +135,10 @@ export class Form<Config extends object> {
     input.setAttribute('aria-invalid', String(reason !== ''));
     input.classList.toggle('input-error', reason !== '');
   }
+}
+
+function hasOption(select: HTMLSelectElement, value: string): boolean {
+  return [...select.options].some((option) => option.value === value);
 }
 
 /** Lets screen readers tell the reason and the hints that are shown below an input. */

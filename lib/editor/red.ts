@@ -5,6 +5,8 @@ export interface EditorNode {
   readonly id: string;
   readonly type: string;
   name?: string;
+  /** To be drawn again. */
+  dirty?: boolean;
   readonly [property: string]: unknown;
 }
 
@@ -25,7 +27,9 @@ export interface NodeDefinition {
   readonly inputs: number;
   readonly outputs: number;
   readonly defaults: Readonly<Record<string, PropertyDefinition>>;
-  readonly credentials: Readonly<Record<string, { readonly type: string; readonly required?: boolean }>>;
+  readonly credentials: Readonly<
+    Record<string, { readonly type: string; readonly validate?: PropertyDefinition['validate'] }>
+  >;
   readonly paletteLabel: () => string;
   readonly label: (this: EditorNode) => string;
   readonly labelStyle: (this: EditorNode) => string;
@@ -45,6 +49,8 @@ export interface EditorRED {
   /** Text for `namespace:key`; a node's namespace is `<package>/<type>`. Values fill in `__name__`. */
   _(key: string, values?: Readonly<Record<string, string | number>>): string;
   readonly nodes: { registerType(type: string, definition: NodeDefinition): void };
+  readonly editor: { validateNode(node: EditorNode): void };
+  readonly view: { redraw(): void };
   readonly settings: { readonly httpNodeRoot?: string; readonly [setting: string]: unknown };
   /** Says so in a bubble at `element`, by a key of the editor's own texts. */
   readonly clipboard: { copyText(value: string, element: JQueryElement, message: string): boolean };
@@ -52,5 +58,9 @@ export interface EditorRED {
 
 declare global {
   const RED: EditorRED;
-  const $: (element: Element) => JQueryElement;
+  const $: {
+    (element: Element): JQueryElement;
+    /** With the session's token, as all requests of the editor. */
+    getJSON(url: string, done: (answer: Readonly<Record<string, unknown>>) => void): unknown;
+  };
 }

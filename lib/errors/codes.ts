@@ -79,7 +79,7 @@ export const ERROR_CODES = {
   ERR_SLUICE_QUEUE_OUTCOME_UNKNOWN: 'deliveries of a record ended without a known outcome too often in a row',
   // rest-sink
   ERR_SLUICE_REST_BACKLOG_FULL: 'the backlog of a REST sink is full; the origin keeps the record',
-  ERR_SLUICE_REST_BUSY: 'the destination is overloaded or failing; it is tried again',
+  ERR_SLUICE_REST_BUSY: 'the destination is overloaded or failing',
   ERR_SLUICE_REST_EVICTED: 'the record was the oldest in a full backlog and made room for a newer one',
   ERR_SLUICE_REST_NOT_FOUND: 'the destination does not know this address or method',
   ERR_SLUICE_REST_PAYLOAD: 'the payload has no form in which it could be sent',

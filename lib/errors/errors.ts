@@ -20,6 +20,11 @@ export class SluiceError extends Error {
     super(message, options);
     this.name = new.target.name;
   }
+
+  /** What Node-RED writes into its log: with the code, by which docs/errors.md tells what to do. */
+  override toString(): string {
+    return `${this.name} [${this.code}]: ${this.message}`;
+  }
 }
 
 /** A node's saved configuration cannot work; the node shows it in red and doesn't start. */

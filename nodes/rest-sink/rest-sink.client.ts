@@ -66,7 +66,7 @@ export class RestClient {
     const controller = new AbortController();
     this.#inFlight.add(controller);
     const timer = setTimeout(() => {
-      const text = `${request.origin} did not answer within ${timeoutMs} ms: it is tried again`;
+      const text = `${request.origin} did not answer within ${timeoutMs} ms`;
       controller.abort(new DeliveryError('ERR_SLUICE_REST_TIMEOUT', text, { failure: 'transient' }));
     }, timeoutMs);
     try {

@@ -32,7 +32,7 @@ const STATUS_CODES = /^[1-5](?:\d\d|xx)(?:\s*,\s*[1-5](?:\d\d|xx))*$/i;
 
 export const fields: Fields<RestSinkConfig> = {
   name: text(),
-  url: text('', { required: true, pattern: /^https?:\/\/[^\s/@]+(?:\/\S*|\?\S*)?$/i }),
+  url: text('', { required: true, pattern: /^\S+$/ }),
   method: choice('POST', ['POST', 'PUT', 'PATCH', 'DELETE']),
   headers: text('', { pattern: HEADER_LINES }),
   auth: choice('none', ['none', 'basic', 'bearer']),
@@ -55,10 +55,25 @@ export const credentials: Credentials<'user' | 'password' | 'token'> = {
 };
 
 /** Rules over several properties; the runtime refuses to start on one, the form marks it. */
-export function problemsOf({ batch, maxBacklog }: RestSinkConfig): Conflict<RestSinkConfig>[] {
-  if (batch <= maxBacklog) return [];
-  const text = 'must not be more than maxBacklog: a batch is made of records that wait';
-  return [{ property: 'batch', key: 'batchAboveBacklog', text }];
+export function problemsOf({ url, batch, maxBacklog }: RestSinkConfig): Conflict<RestSinkConfig>[] {
+  const problems: Conflict<RestSinkConfig>[] = [];
+  const urlProblem = url === '' ? undefined : problemWithUrl(url);
+  if (urlProblem) problems.push({ property: 'url', ...urlProblem });
+  if (batch > maxBacklog) {
+    const text = 'must not be more than maxBacklog: a batch is made of records that wait';
+    problems.push({ property: 'batch', key: 'batchAboveBacklog', text });
+  }
+  return problems;
+}
+
+function problemWithUrl(url: string): Pick<Conflict<RestSinkConfig>, 'key' | 'text'> | undefined {
+  const authority = /^https?:\/\/([^/?#]*)/i.exec(url)?.[1];
+  if (authority === undefined) return { key: 'urlNeedsScheme', text: 'must begin with http:// or https://' };
+  if (authority.includes('@')) {
+    return { key: 'urlHasUser', text: 'must not hold user and password: set them as authentication' };
+  }
+  if (!URL.canParse(url)) return { key: 'urlMalformed', text: 'is not a URL: look at host and port' };
+  return undefined;
 }
 
 /** Whether a status code counts as delivered, by a `successCodes` text that passed its field. */

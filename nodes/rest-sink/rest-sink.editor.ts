@@ -20,6 +20,8 @@ defineNode('rest-sink', {
   fields,
   problemsOf,
   credentials,
+  requiredCredentials: ({ auth }) => (auth === 'bearer' ? ['token'] : auth === 'basic' ? ['user'] : []),
+  exactCredentials: ['token'],
   configNodes: { tls: 'tls-config', proxy: 'http proxy' },
   inputs: 1,
   outputs: 1,

@@ -4,8 +4,11 @@ import { readRetryAfter } from '#lib/delivery/retry';
 import type { Answer } from './rest-sink.client';
 
 export interface AnswerPolicy {
-  /** Shown in messages: scheme, host and port only, since paths and queries may hold secrets. */
+  readonly method: string;
+  /** Shown in messages: scheme, host and port only, since user, password and query may hold secrets. */
   readonly origin: string;
+  /** Shown where the address is wrong: the path without the query. */
+  readonly pathname: string;
   readonly isSuccess: (statusCode: number) => boolean;
   readonly clientErrors: 'kept' | 'permanent';
 }
@@ -23,31 +26,31 @@ const RULES: readonly Rule[] = [
     statuses: [401, 403, 407],
     code: 'ERR_SLUICE_REST_UNAUTHORIZED',
     failure: 'config',
-    advice: 'check the credentials; the record is kept',
+    advice: 'check the credentials; the origin keeps the record',
   },
   {
     statuses: [404, 405],
     code: 'ERR_SLUICE_REST_NOT_FOUND',
     failure: 'config',
-    advice: 'check URL and method; the record is kept',
+    advice: 'check URL and method; the origin keeps the record',
   },
   {
     statuses: (status) => status >= 300 && status < 400,
     code: 'ERR_SLUICE_REST_REDIRECTED',
     failure: 'config',
-    advice: 'redirects are not followed: enter the final URL; the record is kept',
+    advice: 'redirects are not followed: enter the final URL; the origin keeps the record',
   },
   {
     statuses: [408, 425, 429],
     code: 'ERR_SLUICE_REST_BUSY',
     failure: 'transient',
-    advice: 'it is tried again',
+    advice: 'the origin keeps the record',
   },
   {
     statuses: (status) => status >= 500 && status < 600,
     code: 'ERR_SLUICE_REST_BUSY',
     failure: 'transient',
-    advice: 'it is tried again',
+    advice: 'the origin keeps the record',
   },
   {
     statuses: (status) => status >= 400 && status < 500,
@@ -60,7 +63,7 @@ const RULES: readonly Rule[] = [
 const UNEXPECTED: Omit<Rule, 'statuses'> = {
   code: 'ERR_SLUICE_REST_UNEXPECTED',
   failure: 'transient',
-  advice: 'add the status to the success codes if it means delivered; it is tried again',
+  advice: 'add the status to the success codes if it means delivered; the origin keeps the record',
 };
 
 const matches = ({ statuses }: Rule, status: number) =>
@@ -69,7 +72,7 @@ const matches = ({ statuses }: Rule, status: number) =>
 /** The failure an answer means, or undefined when it confirms the record. `nowMs` (Unix) is for Retry-After dates. */
 export function classifyAnswer(
   { statusCode, headers }: Answer,
-  { origin, isSuccess, clientErrors }: AnswerPolicy,
+  { method, origin, pathname, isSuccess, clientErrors }: AnswerPolicy,
   nowMs: number,
 ): DeliveryError | undefined {
   if (isSuccess(statusCode)) return undefined;
@@ -77,7 +80,8 @@ export function classifyAnswer(
   const isClientError = statusCode >= 400 && statusCode < 500;
   const header = headers['retry-after'];
   const retryAfterMs = readRetryAfter(Array.isArray(header) ? header[0] : header, nowMs);
-  return new DeliveryError(code, `${origin} answered ${statusCode}: ${advice}`, {
+  const who = code === 'ERR_SLUICE_REST_NOT_FOUND' ? `${method} ${origin}${pathname}` : origin;
+  return new DeliveryError(code, `${who} answered ${statusCode}: ${advice}`, {
     failure: isClientError && clientErrors === 'permanent' ? 'permanent' : failure,
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   });
@@ -115,13 +119,13 @@ export function classifyFault(fault: unknown, origin: string): DeliveryError {
     return failed(
       'ERR_SLUICE_REST_TIMEOUT',
       'transient',
-      `${origin} did not answer in time: it is tried again`,
+      `${origin} did not answer in time: the origin keeps the record`,
     );
   }
   if (fault instanceof Error && /proxy/i.test(fault.message) && PROXY_REFUSED.test(fault.message)) {
-    const text = `the proxy refused the way to ${origin}: check its credentials and rules; the record is kept`;
+    const text = `the proxy refused the way to ${origin}: check its credentials and rules; the origin keeps the record`;
     return failed('ERR_SLUICE_REST_UNAUTHORIZED', 'config', text);
   }
-  const text = `no complete answer from ${origin}${detail}: check that it runs and can be reached; it is tried again`;
+  const text = `no complete answer from ${origin}${detail}: check that it runs and can be reached`;
   return failed('ERR_SLUICE_REST_UNREACHABLE', 'transient', text);
 }

@@ -144,7 +144,7 @@ export class RestSink implements Sink {
 
   /** For the rest of a batch that was being split when the destination asked for a pause. */
   #pausedFailure(retryAfterMs: number): DeliveryError {
-    const text = `${this.#options.answers.origin} asked to wait before this record was sent: it is tried again`;
+    const text = `${this.#options.answers.origin} asked to wait before this record was sent`;
     return new DeliveryError('ERR_SLUICE_REST_BUSY', text, { failure: 'transient', retryAfterMs });
   }
 

@@ -1,7 +1,8 @@
 import { ulid } from 'ulid';
 import { readConfig } from '#lib/config/read-config';
 import type { Delivered } from '#lib/delivery/stamp';
-import { errorLabel, onInput } from '#lib/node-red/input';
+import { faultText } from '#lib/node-red/fault-text';
+import { onInput } from '#lib/node-red/input';
 import { runtimeOf, type SluiceRuntime } from '#lib/node-red/runtime';
 import { statusLine } from '#lib/node-red/status';
 import type { Message, NodeRED, RuntimeNode, Send } from '#lib/node-red/types';
@@ -39,7 +40,9 @@ function buildSink(
     concurrency: config.concurrency,
     batch: config.batch,
     answers: {
+      method: request.method,
       origin: request.origin,
+      pathname: new URL(config.url).pathname,
       isSuccess: successTest(config.successCodes),
       clientErrors: config.clientErrors,
     },
@@ -66,6 +69,7 @@ function start(RED: NodeRED, node: RuntimeNode, config: RestSinkConfig): void {
   const sink = buildSink(RED, node, config, runtime);
   const unregister = runtime.registry.addSink(sink);
   const line = statusLine(node);
+  const translate = (key: string) => RED._(key);
   const encode = config.batch > 1 ? encodeElement : encodePayload;
   let failure: string | undefined;
 
@@ -88,7 +92,7 @@ function start(RED: NodeRED, node: RuntimeNode, config: RestSinkConfig): void {
       failure = undefined;
       send(confirmed(msg, sink.name, trace?.stamp.attempt ?? 1, answer));
     } catch (error) {
-      failure = errorLabel(error);
+      failure = faultText(translate, error);
       throw error;
     } finally {
       resumeTimeout?.();
@@ -127,7 +131,7 @@ export = function register(RED: NodeRED): void {
     } catch (error) {
       // Not registered as a sink: sources that reach it refuse, and what arrives all the same is kept by its origin.
       this.error(error);
-      this.status({ fill: 'red', shape: 'ring', text: errorLabel(error) });
+      this.status({ fill: 'red', shape: 'ring', text: faultText((key) => RED._(key), error) });
       onInput(this, () => Promise.reject(error instanceof Error ? error : new Error(String(error))));
     }
   }

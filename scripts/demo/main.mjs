@@ -4,7 +4,8 @@ import { createRequire } from 'node:module';
 import { setTimeout as delay } from 'node:timers/promises';
 import { inRoot } from '../paths.mjs';
 import { prepare } from '../setup/prepare.mjs';
-import { makeProgress } from './progress.mjs';
+import { makeProgress } from '../terminal/progress.mjs';
+import { startWaiting } from '../terminal/waiting.mjs';
 import { bar, resultOf, table } from './report.mjs';
 import { newTally, sendAll } from './sender.mjs';
 import { setUp } from './stage.mjs';
@@ -65,11 +66,14 @@ async function perform(stage, secret, signal) {
   const { sign } = createRequire(inRoot('package.json'))(inRoot('dist/lib/webhook/sign.js'));
   const tally = newTally();
   const progress = makeProgress();
-  const show = async () => {
+  let isRunning = true;
+  const frame = async () => {
     const { accepted, refused, delivered } = resultOf(tally, await stage.arrivals());
-    progress.show(
-      `${bar(delivered, COUNT)} accepted ${accepted}  refused ${refused}  delivered ${delivered}`,
-    );
+    return `${bar(delivered, COUNT)} ${delivered} delivered, ${Math.max(0, accepted - delivered)} queued, ${refused} refused`;
+  };
+  const show = async () => {
+    const line = await frame();
+    if (isRunning) progress.show(line);
   };
   const redraw = setInterval(() => void show(), 200);
   const allArrived = async () => resultOf(tally, await stage.arrivals()).lost === 0;
@@ -84,8 +88,10 @@ async function perform(stage, secret, signal) {
     if (!signal.aborted) throw error;
   } finally {
     clearInterval(redraw);
+    isRunning = false;
   }
   const result = resultOf(tally, await stage.arrivals());
+  progress.say(await frame());
   progress.say(table(result));
   for (const answer of new Set(tally.unexpected)) progress.say(`Unexpected answer: ${answer}`);
   if (tally.unanswered > 0) {
@@ -104,12 +110,13 @@ export async function main() {
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) {
     process.on(signal, () => interrupted.abort());
   }
-  console.log(
-    `Sending ${COUNT.toLocaleString('en-US')} signed webhooks through signed-webhook > push-queue > rest-sink …`,
-  );
+  const waiting = startWaiting('Starting a destination and Node-RED');
+  const stage = await setUp(secret).finally(() => waiting.end());
   const startedAt = performance.now();
-  const stage = await setUp(secret);
   try {
+    console.log(
+      `Sending ${COUNT.toLocaleString('en-US')} signed webhooks through signed-webhook > push-queue > rest-sink:`,
+    );
     const signal = AbortSignal.any([interrupted.signal, AbortSignal.timeout(GIVE_UP_MS)]);
     setMaxListeners(0, signal);
     const isComplete = await perform(stage, secret, signal);

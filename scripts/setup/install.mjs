@@ -1,7 +1,9 @@
 // Installs what is missing. Runs before anything is installed, so it imports nothing from npm.
-import { existsSync, lstatSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { inRoot } from '../paths.mjs';
 import { runNpm } from '../process.mjs';
+import { startWaiting } from '../terminal/waiting.mjs';
+import { isLink } from './link.mjs';
 import { NATIVE_ADVICE } from './native-module.mjs';
 
 /**
@@ -33,13 +35,13 @@ export function isInstalled(locked, installed) {
   });
 }
 
-/** npm ci would empty the folder behind a link. @param {string} path */
-const isLink = (path) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
-
 function isComplete() {
   const record = inRoot('node_modules/.package-lock.json');
   return existsSync(record) && isInstalled(packagesOf(inRoot('package-lock.json')), packagesOf(record));
 }
+
+/** How node-gyp begins, after the download of a prebuilt binary has failed. */
+export const COMPILES = /gyp info (?:it worked|using|spawn)|prebuild-install warn/;
 
 /** Returns false, after saying why, when npm could not install. */
 export async function ensureInstalled() {
@@ -50,9 +52,20 @@ export async function ensureInstalled() {
     );
     return false;
   }
-  console.log('Installing what is missing (npm ci), the first time this takes a minute or two …');
-  const { code, output } = await runNpm(['ci', '--no-audit', '--no-fund']);
-  if (code === 0) return true;
+  const waiting = startWaiting('Installing packages (npm ci), a minute or two the first time');
+  const { code, output } = await runNpm(['ci', '--no-audit', '--no-fund', '--foreground-scripts'], {
+    onOutput: (text) => {
+      if (COMPILES.test(text))
+        waiting.goOn(
+          'Compiling the native SQLite module, some minutes: there is no prebuilt one for this machine',
+        );
+    },
+  });
+  const seconds = waiting.end();
+  if (code === 0) {
+    console.log(`Packages installed in ${seconds} s.`);
+    return true;
+  }
   console.error(output.trimEnd());
   console.error('\nnpm ci failed; its output is above.');
   if (/better-sqlite3|node-gyp|prebuild-install/.test(output)) console.error(NATIVE_ADVICE.build);

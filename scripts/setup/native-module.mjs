@@ -1,4 +1,9 @@
-import { runNode } from '../process.mjs';
+import { inRoot } from '../paths.mjs';
+import { runNode, runNpm } from '../process.mjs';
+import { startWaiting } from '../terminal/waiting.mjs';
+import { isLink } from './link.mjs';
+
+const REBUILD = 'npm rebuild better-sqlite3';
 
 /** What to do about better-sqlite3, the one dependency with compiled code. */
 export const NATIVE_ADVICE = {
@@ -8,31 +13,44 @@ export const NATIVE_ADVICE = {
     '  Fedora:          sudo dnf install python3 make gcc-c++\n' +
     '  Alpine:          apk add python3 make g++\n' +
     '  macOS:           xcode-select --install\n' +
-    'Then run:  npm rebuild better-sqlite3',
-  otherNode:
-    `better-sqlite3 was built for another version of Node.js than this one (${process.version}).\n` +
-    'Run:  npm rebuild better-sqlite3\n' +
-    '(it needs python3, make and g++ where no prebuilt binary can be had)',
+    `Then run:  ${REBUILD}`,
+  rebuild: `Run:  ${REBUILD}`,
 };
 
 const PROBE = "new (require('better-sqlite3'))(':memory:').close()";
 
+/** Opens a database in a process of its own, since a binary of the wrong kind can end it. */
+const probe = () => runNode(['-e', PROBE]);
+
 /**
- * The advice for a failed probe.
+ * Why the module doesn't load, in a sentence.
  * @param {string} output what the probe said
  */
-export function adviceFor(output) {
-  return /NODE_MODULE_VERSION|was compiled against a different/.test(output)
-    ? NATIVE_ADVICE.otherNode
-    : NATIVE_ADVICE.build;
+export function reasonOf(output) {
+  if (/NODE_MODULE_VERSION|was compiled against a different/.test(output)) {
+    return `better-sqlite3 was built for another version of Node.js than this one (${process.version}).`;
+  }
+  const cause = output.split('\n').find((line) => line.includes('Error'));
+  return `better-sqlite3 cannot be loaded: ${cause?.trim() ?? 'the probe ended without a message'}`;
 }
 
-/** Opens a database in a process of its own, since a binary of the wrong kind can end it. Returns false after saying why. */
+/** Rebuilds a module that doesn't load, which is all that a change of Node.js needs. Returns false after saying why not. */
 export async function ensureNativeModule() {
-  const { code, output } = await runNode(['-e', PROBE]);
+  const { code, output } = await probe();
   if (code === 0) return true;
-  const cause = output.split('\n').find((line) => line.includes('Error'));
-  console.error(`better-sqlite3 cannot be loaded: ${cause?.trim() ?? 'the probe ended without a message'}`);
-  console.error(adviceFor(output));
+  console.error(reasonOf(output));
+  if (isLink(inRoot('node_modules'))) {
+    console.error(`node_modules is a link. ${NATIVE_ADVICE.rebuild}  where it points to.`);
+    return false;
+  }
+  const waiting = startWaiting(`Rebuilding it (${REBUILD})`);
+  const rebuilt = await runNpm(['rebuild', 'better-sqlite3', '--foreground-scripts']);
+  const seconds = waiting.end();
+  if (rebuilt.code === 0 && (await probe()).code === 0) {
+    console.log(`Rebuilt in ${seconds} s; it works.`);
+    return true;
+  }
+  console.error(rebuilt.output.trimEnd());
+  console.error(`\n${REBUILD} did not help; its output is above.\n${NATIVE_ADVICE.build}`);
   return false;
 }

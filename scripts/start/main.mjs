@@ -4,15 +4,20 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { inRoot } from '../paths.mjs';
 import { prepare } from '../setup/prepare.mjs';
+import { colours } from '../terminal/colour.mjs';
+import { startWaiting } from '../terminal/waiting.mjs';
 import { startChild } from '../node-red/child.mjs';
 import { isFree } from '../node-red/ports.mjs';
 import { prepareUserDir } from '../node-red/user-dir.mjs';
 import { ensureFirstFlow } from './first-flow.mjs';
+import { findRunning, forgetRunning, noteRunning } from './running.mjs';
 import { loadSecrets } from './secrets.mjs';
 import { curlLine } from './signed-request.mjs';
 
 const DEFAULT_PORT = 1880;
 const READY_MS = 15_000;
+const SEND_LINE =
+  process.platform === 'win32' ? 'npm run send -- "{\\"order\\":1002}"' : `npm run send -- '{"order":1002}'`;
 
 /** @typedef {import('../node-red/child.mjs').ChildNodeRed} ChildNodeRed */
 
@@ -42,43 +47,53 @@ async function untilReady(url) {
 
 /**
  * @param {ChildNodeRed} nodeRed
+ * @param {import('./first-flow.mjs').FlowNode | undefined} webhook
  * @param {string} secret
  */
-async function greet(nodeRed, secret) {
-  const webhook = await ensureFirstFlow(nodeRed.url, nodeRed.port, secret);
-  if (webhook) await untilReady(nodeRed.url);
-  console.log(`\nSluice runs.  Editor: ${nodeRed.url}/`);
+function greet(nodeRed, webhook, secret) {
+  const { bold, cyan, dim, green } = colours();
+  console.log(`\n${green('Sluice runs.')}  Editor: ${bold(cyan(`${nodeRed.url}/`))}\n`);
   if (webhook) {
     const require = createRequire(inRoot('package.json'));
     const { sign } = require(inRoot('dist/lib/webhook/sign.js'));
-    console.log(`\nSend a signed order (in another terminal, as often as you like):\n`);
-    console.log(curlLine(nodeRed.url, webhook, secret, sign));
     console.log(
-      '\nIt is answered once it is stored on disk; then it is delivered and shows under "delivered order".',
+      'Send a signed order from another terminal, as often as you like; each has an id of its own:\n',
+    );
+    console.log(bold(curlLine(nodeRed.url, webhook, secret, sign)));
+    console.log('\nIts signature fits this body only. To sign and send another one:\n');
+    console.log(bold(SEND_LINE));
+    console.log(
+      '\nAn order is answered 200 once it is on disk in the queue. Then it is delivered, and the editor shows it under\n' +
+        'the node "delivered order".',
     );
   }
-  console.log('Ctrl-C ends it. What is queued stays queued in .sluice/start.\n');
+  console.log(
+    dim(
+      '\nCtrl-C ends it; what is queued stays in .sluice/start. From here on this is the log of Node-RED.\n',
+    ),
+  );
 }
 
-/** Runs until Node-RED ends or a signal comes. Returns the exit status. */
-export async function main() {
-  const port = wantedPort();
-  if (port === undefined) return 1;
-  if (!(await isFree(port))) {
-    console.error(`Port ${port} on 127.0.0.1 is in use. Choose another one:  PORT=${port + 1} npm start`);
-    return 1;
-  }
-  if (!(await prepare())) return 1;
-
-  const userDir = inRoot('.sluice/start');
-  await mkdir(userDir, { recursive: true });
+/**
+ * Runs Node-RED until it ends or a signal comes. Returns the exit status.
+ * @param {string} userDir
+ * @param {number} port
+ * @param {string} note
+ */
+async function serve(userDir, port, note) {
   await prepareUserDir(userDir);
   const secrets = await loadSecrets(join(userDir, 'secrets.json'));
+  const waiting = startWaiting('Starting Node-RED');
+  let isGreeted = false;
   const starting = startChild({
     userDir,
     port,
     settings: { credentialSecret: secrets.credentialSecret, sluice: { documentPaths: true } },
-    onLine: (line) => console.log(line),
+    // Its twenty lines of start would bury the few that matter.
+    onLine: (line) => {
+      if (isGreeted) console.log(line);
+      else if (line.includes('[error]')) waiting.say(line);
+    },
   });
 
   let stopping = false;
@@ -93,13 +108,50 @@ export async function main() {
 
   try {
     const nodeRed = await starting;
-    if (!stopping) await greet(nodeRed, secrets.webhookSecret);
+    noteRunning(note, port, [process.pid, nodeRed.pid]);
+    if (!stopping) {
+      const webhook = await ensureFirstFlow(nodeRed.url, nodeRed.port, secrets.webhookSecret);
+      if (webhook) await untilReady(nodeRed.url);
+      waiting.end();
+      greet(nodeRed, webhook, secrets.webhookSecret);
+      isGreeted = true;
+    }
     await nodeRed.exited;
     return stopping ? 0 : 1;
   } catch (error) {
+    waiting.end();
     if (stopping) return 0;
     console.error(error instanceof Error ? error.message : error);
     stop();
     return 1;
+  } finally {
+    waiting.end();
+  }
+}
+
+/** Returns the exit status. */
+export async function main() {
+  const port = wantedPort();
+  if (port === undefined) return 1;
+  const userDir = inRoot('.sluice/start');
+  await mkdir(userDir, { recursive: true });
+  const note = join(userDir, 'running.json');
+  const running = await findRunning(note);
+  if (running) {
+    console.error(
+      `npm start runs already on ${userDir} (port ${running.port}, process ${running.pids.join(', ')}).\n` +
+        'Two cannot share that directory: use the one that runs, or end it first.',
+    );
+    return 1;
+  }
+  if (!(await isFree(port))) {
+    console.error(`Port ${port} on 127.0.0.1 is in use. Choose another one:  PORT=${port + 1} npm start`);
+    return 1;
+  }
+  noteRunning(note, port, [process.pid]);
+  try {
+    return (await prepare()) ? await serve(userDir, port, note) : 1;
+  } finally {
+    forgetRunning(note);
   }
 }

@@ -3,8 +3,8 @@
  * @typedef {(config: object, request: { body: Uint8Array, id: string, nowSecs: number }) => Readonly<Record<string, string>>} Sign
  */
 
-/** A fresh id for each request where the shell can make one: two requests with one id are one order. */
-const REQUEST_ID = process.platform === 'win32' ? 'order-1' : '$(date +%s)';
+/** A fresh id for each call where the shell can make one: two requests with one id are one order. */
+const REQUEST_ID = process.platform === 'win32' ? 'order-1' : "$(node -p 'crypto.randomUUID()')";
 
 /**
  * A curl command with a valid signature. The quick start's scheme signs the body alone, so that it doesn't go stale.

@@ -31,6 +31,8 @@ export function makeSink(
       concurrency: config.concurrency,
       batch: config.batch,
       answers: {
+        method: 'POST',
+        pathname: '/',
         origin: request.origin,
         isSuccess: successTest(config.successCodes),
         clientErrors: config.clientErrors,

@@ -258,10 +258,80 @@ describe.skipIf(!chromium)('in the editor', () => {
     await closeDialog(page, 'cancel');
   });
 
+  it.each([
+    ['signed-webhook', { hook: 'bare' }, 'secret', 'Secret is required'],
+    ['ingest-api', { source: 'bare' }, 'token', 'Token is required'],
+    ['rest-sink', { url: 'http://127.0.0.1:9/', auth: 'bearer' }, 'token', 'Token is required'],
+  ])('marks a %s without its secret on the canvas until it has one', async (type, saved, secret, reason) => {
+    const { page } = browser;
+    const id = await addNode(page, type, saved);
+    await waitFor('the mark', async () => !(await validity(page, id)).valid);
+    expect((await validity(page, id)).reasons).toEqual([reason]);
+    await openDialog(page, id);
+    expect(await page.locator(`#node-input-${secret}-reason`).innerText()).toBe('Required');
+    expect(await page.locator('#node-input-name').getAttribute('class')).not.toContain('input-error');
+    await page.fill(`#node-input-${secret}`, ' it-is-a-secret');
+    expect(await page.locator(`#node-input-${secret}-reason`).innerText()).toContain('Begins or ends');
+    await page.fill(`#node-input-${secret}`, 'it-is-a-secret');
+    expect(await page.locator(`#node-input-${secret}-reason`).isVisible()).toBe(false);
+    await closeDialog(page);
+    expect(await validity(page, id)).toEqual({ valid: true, reasons: [] });
+  });
+
+  it('takes a deployed node with a secret for valid, and asks the runtime for no more than that', async () => {
+    const { page } = browser;
+    const node = { id: 'deployed', type: 'signed-webhook', z: 'deployed-tab', x: 100, y: 100, wires: [[]] };
+    await nodeRed.deploy([
+      { id: 'deployed-tab', type: 'tab', label: 'deployed' },
+      { ...node, hook: 'deployed', credentials: { secret: 'it-is-a-secret' } },
+    ]);
+    const answer = page.waitForResponse((response) => response.url().endsWith('/signed-webhook/deployed'));
+    await openEditor(page, nodeRed.url);
+    await page.addScriptTag({ path: axe });
+    expect(await (await answer).json()).toEqual({ has_secret: true, has_previousSecret: false });
+    expect(await validity(page, 'deployed')).toEqual({ valid: true, reasons: [] });
+  });
+
+  it('asks a rest sink for http:// or https://', async () => {
+    const { page } = browser;
+    const id = await addNode(page, 'rest-sink', { url: 'service.example/orders' });
+    expect((await validity(page, id)).reasons).toEqual(['Must begin with http:// or https://']);
+    const saved = await addNode(page, 'rest-sink', { url: 'https://me:secret@service.example/orders' });
+    expect((await validity(page, saved)).reasons).toEqual([expect.stringContaining('user and password')]);
+  });
+
+  it('keeps the buttons of a TLS configuration inside the form', async () => {
+    const { page } = browser;
+    const form = await openDialog(page, await addNode(page, 'rest-sink', NEEDED['rest-sink']));
+    await openAllParts(page);
+    const frame = await form.locator('details:has(#node-input-tls)').boundingBox();
+    for (const button of await form.locator('details .sluice-field a.red-ui-button').all()) {
+      const box = await button.boundingBox();
+      expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThan((frame?.x ?? 0) + (frame?.width ?? 0));
+    }
+    await closeDialog(page, 'cancel');
+  });
+
+  it('asks for the clock only where a time is signed', async () => {
+    const { page } = browser;
+    const form = await openDialog(page, await addNode(page, 'signed-webhook', NEEDED['signed-webhook']));
+    await openAllParts(page);
+    const tolerance = form.locator('#node-input-toleranceSecs');
+    expect(await tolerance.isVisible()).toBe(true);
+    await page.selectOption('#node-input-scheme', 'github');
+    expect(await tolerance.isVisible()).toBe(false);
+    await page.selectOption('#node-input-scheme', 'generic');
+    expect(await form.locator('#node-input-timestampUnit').isVisible()).toBe(false);
+    await page.fill('#node-input-timestampHeader', 'X-Time');
+    expect(await form.locator('#node-input-timestampUnit').isVisible()).toBe(true);
+    expect(await tolerance.isVisible()).toBe(true);
+    await closeDialog(page, 'cancel');
+  });
+
   it('accepts an environment variable as a hook', async () => {
     const { page } = browser;
     for (const hook of ['${HOOK}', 'site-${HOOK}']) {
-      const id = await addNode(page, 'signed-webhook', { hook });
+      const id = await addNode(page, 'signed-webhook', { hook, credentials: { secret: 'it-is-a-secret' } });
       expect(await validity(page, id)).toEqual({ valid: true, reasons: [] });
     }
   });

@@ -73,6 +73,11 @@ describe('when a part is shown', () => {
     ['enabled=false', { enabled: false }, true],
     ['respond=on_done scheme=github', { respond: 'on_done', scheme: 'slack' }, false],
     ['respond=on_done scheme=github', { respond: 'on_done', scheme: 'github' }, true],
+    ['scheme!=github', { scheme: 'github' }, false],
+    ['header!=', { header: 'X' }, true],
+    ['header!=', { header: '' }, false],
+    ['scheme=slack | scheme=generic header!=', { scheme: 'generic', header: 'X' }, true],
+    ['scheme=slack | scheme=generic header!=', { scheme: 'generic', header: '' }, false],
     ['', {}, true],
   ])('%j with %j: %j', (condition, values, shown) => {
     expect(isShown(condition, values)).toBe(shown);

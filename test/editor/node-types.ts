@@ -38,9 +38,9 @@ export function textsOf(type: string, language = 'en-US'): Map<string, string> {
   return texts;
 }
 
-/** Saved values that a type needs to be valid: those fields whose default won't do. */
+/** What a type needs to be valid: values for those fields whose default won't do, and secrets. */
 export const NEEDED: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
-  'signed-webhook': { hook: 'orders' },
-  'ingest-api': { source: 'plant-1' },
+  'signed-webhook': { hook: 'orders', credentials: { secret: 'it-is-a-secret' } },
+  'ingest-api': { source: 'plant-1', credentials: { token: 'it-is-a-token' } },
   'rest-sink': { url: 'http://127.0.0.1:9/' },
 };

@@ -5,6 +5,11 @@ import { startNodeRed, type RunningNodeRed } from '../harness/node-red';
 import { examples, readExample } from './example-flows';
 
 const chromium = findChromium();
+/** An example carries none; its comment asks for them. */
+const secrets: Readonly<Record<string, object>> = {
+  'signed-webhook': { secret: 'it-is-a-secret' },
+  'ingest-api': { token: 'it-is-a-token' },
+};
 
 describe.skipIf(!chromium)('in the editor', () => {
   let nodeRed: RunningNodeRed;
@@ -25,7 +30,10 @@ describe.skipIf(!chromium)('in the editor', () => {
 
   it.each(examples)('%s is imported without an invalid or unknown node', async (name) => {
     const nodes = readExample(name);
-    const ids = await importFlow(browser.page, nodes);
+    const ids = await importFlow(
+      browser.page,
+      nodes.map((node) => ({ ...node, ...(secrets[node.type] && { credentials: secrets[node.type] }) })),
+    );
     for (const node of nodes.filter(({ type }) => type !== 'tab')) {
       expect(await validity(browser.page, node.id), node.type).toEqual({ valid: true, reasons: [] });
     }

@@ -186,7 +186,7 @@ describe('rest-sink in Node-RED', () => {
     await waitFor('the error', () => caught.length === 1);
     expect(caught[0]).toMatchObject({ payload: 1, error: { code: 'ERR_SLUICE_CONFIG_INVALID' } });
     expect((caught[0]!['error'] as { message: string }).message).toContain(property);
-    expect(statuses).toEqual([{ fill: 'red', shape: 'ring', text: 'CONFIG_INVALID' }]);
+    expect(statuses).toEqual([{ fill: 'red', shape: 'ring', text: 'check the settings' }]);
   });
 
   it('shows what went wrong last, and that it is ready again', async () => {
@@ -194,7 +194,7 @@ describe('rest-sink in Node-RED', () => {
     const { statuses, delivered } = await deploySink({ url: destination.url });
     const texts = () => statuses.map(({ text }) => text);
     send({ payload: 1 });
-    await waitFor('the failure', () => texts().includes('REST_BUSY'));
+    await waitFor('the failure', () => texts().includes('destination busy'));
     destination.answer(() => ({}));
     send({ payload: 1 });
     await waitFor('the delivery', () => delivered.length === 1);

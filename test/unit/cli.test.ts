@@ -34,7 +34,7 @@ function file(name: string, content: unknown): string {
 
 const flows = [
   { id: 'T', type: 'tab', label: 'Orders' },
-  { id: 'W', type: 'signed-webhook', z: 'T', name: 'orders', wires: [['f']] },
+  { id: 'W', type: 'signed-webhook', z: 'T', name: 'orders', hook: 'shop', wires: [['f']] },
   {
     id: 'f',
     type: 'function',
@@ -42,7 +42,7 @@ const flows = [
     func: 'setTimeout(() => node.send(msg), 9);',
     wires: [['Q', 'x', 'm']],
   },
-  { id: 'Q', type: 'push-queue', z: 'T', wires: [['S']] },
+  { id: 'Q', type: 'push-queue', z: 'T', queue: 'orders', wires: [['S']] },
   { id: 'S', type: 'rest-sink', z: 'T', name: 'warehouse', wires: [] },
   { id: 'm', type: 'mqtt out', z: 'T' },
   { id: 'SF', type: 'subflow', name: 'enrich', in: [{ wires: [{ id: 'j' }] }], out: [] },
@@ -50,7 +50,9 @@ const flows = [
   { id: 'I', type: 'ingest-api', z: 'SF', wires: [[]] },
   { id: 'x', type: 'subflow:SF', z: 'T', name: 'enrich', wires: [] },
   { id: 'y', type: 'subflow:SF', z: 'T', name: 'twin', wires: [] },
-  { id: 'a', type: 'ingest-api', z: 'T', name: 'twin', wires: [] },
+  { id: 'a', type: 'ingest-api', z: 'T', name: 'twin', source: 'plant', wires: [] },
+  { id: 'T2', type: 'tab', label: 'Parcels' },
+  { id: 'P', type: 'push-queue', z: 'T2', queue: 'parcels', wires: [] },
   { id: 'off', type: 'ingest-api', z: 'T', d: true, wires: [] },
 ];
 
@@ -95,6 +97,16 @@ describe('sluice reach', () => {
     expect(JSON.parse((await sluice(...args)).stdout)).toMatchObject({ sinks: ['Q'], conservative: false });
   });
 
+  it.each([
+    ['hook', 'shop', 'W'],
+    ['source', 'plant', 'a'],
+    ['queue', 'parcels', 'P'],
+    ['name before a queue of that name', 'orders', 'W'],
+  ])('O17 finds a node by its %s', async (_, wanted, id) => {
+    const { stdout } = await sluice('reach', file('flows.json', flows), wanted, '--json');
+    expect(JSON.parse(stdout)).toMatchObject({ source: id });
+  });
+
   it('says when nothing can make a source refuse', async () => {
     const { stdout } = await sluice('reach', file('flows.json', flows), 'a');
     expect(stdout).toBe('ingest-api "twin" (a) reaches 0 sinks\n  nothing can make it refuse a record\n');
@@ -107,9 +119,14 @@ describe('sluice reach', () => {
     ['JSON that is no flow', () => file('y.json', { name: 'x' }), 'W', /y\.json holds no list of nodes/],
     ['null', () => file('z.json', 'null'), 'W', /z\.json holds no list of nodes/],
     ['a list of other things', () => file('l.json', [1, 2]), 'W', /l\.json has entries without an id/],
-    ['an unknown source', () => file('flows.json', flows), 'nope', /no node with the id or name "nope"/],
+    [
+      'an unknown source',
+      () => file('flows.json', flows),
+      'nope',
+      /no node with the id, name, hook, source or queue "nope"/,
+    ],
     ['a disabled source', () => file('flows.json', flows), 'off', /"off" doesn't run/],
-    ['an empty flow', () => file('empty.json', []), 'W', /no node with the id or name "W"/],
+    ['an empty flow', () => file('empty.json', []), 'W', /no node with the id, name, .* "W"/],
     ['a name that two nodes have', () => file('flows.json', flows), 'twin', /2 nodes go by "twin".*: y, a/],
     ['a source with two instances', () => file('flows.json', flows), 'I', /2 nodes go by "I".*: x-I, y-I/],
   ])('refuses %s in one line, with status 2', async (_, path, source, problem) => {

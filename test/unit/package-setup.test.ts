@@ -1,5 +1,12 @@
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { runInNewContext } from 'node:vm';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
+import { freePort } from '../../scripts/node-red/ports.mjs';
 import {
   definitionProblems,
   evaluateDefinition,
@@ -8,9 +15,12 @@ import {
 } from '../../scripts/build/definition.mjs';
 import { bar, resultOf } from '../../scripts/demo/report.mjs';
 import { newTally } from '../../scripts/demo/sender.mjs';
-import { isInstalled } from '../../scripts/setup/install.mjs';
-import { adviceFor } from '../../scripts/setup/native-module.mjs';
+import { COMPILES, isInstalled } from '../../scripts/setup/install.mjs';
+import { reasonOf } from '../../scripts/setup/native-module.mjs';
 import { isAtLeast } from '../../scripts/setup/node-version.mjs';
+import { findRunning, forgetRunning, noteRunning } from '../../scripts/start/running.mjs';
+import { colours } from '../../scripts/terminal/colour.mjs';
+import { startWaiting } from '../../scripts/terminal/waiting.mjs';
 import { findChromium } from '../../scripts/test/chromium.mjs';
 
 describe('isInstalled', () => {
@@ -39,12 +49,96 @@ describe('isAtLeast', () => {
   });
 });
 
-describe('adviceFor', () => {
+describe('reasonOf', () => {
   it('tells a module of another Node from one that was never built', () => {
     expect(
-      adviceFor('was compiled against a different Node.js version using NODE_MODULE_VERSION 127'),
-    ).toMatch(/npm rebuild better-sqlite3/);
-    expect(adviceFor('Error: Could not locate the bindings file.')).toMatch(/python3 make g\+\+/);
+      reasonOf('was compiled against a different Node.js version using NODE_MODULE_VERSION 127'),
+    ).toMatch(/another version of Node\.js/);
+    expect(reasonOf('Error: Could not locate the bindings file.')).toMatch(/cannot be loaded: Error: Could/);
+  });
+
+  it.each([
+    'prebuild-install warn install No prebuilt binaries found',
+    'gyp info it worked if it ends with ok',
+  ])('sees in %j that npm compiles', (line) => {
+    expect(COMPILES.test(line)).toBe(true);
+    expect(COMPILES.test('added 512 packages in 40s')).toBe(false);
+  });
+});
+
+describe('the note of who runs', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-note-'));
+  const note = join(folder, 'running.json');
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const old = () => utimesSync(note, 0, 0);
+
+  it('counts while the process lives and starts, or its port is in use', async () => {
+    expect(await findRunning(note)).toBeUndefined();
+    noteRunning(note, await freePort(), [process.pid]);
+    expect(await findRunning(note)).toMatchObject({ pids: [process.pid] });
+    old();
+    expect(await findRunning(note)).toBeUndefined();
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    noteRunning(note, port, [process.pid]);
+    old();
+    expect(await findRunning(note)).toEqual({ port, pids: [process.pid] });
+    server.close();
+    forgetRunning(note);
+    expect(await findRunning(note)).toBeUndefined();
+  });
+
+  it('is passed over when its process is gone or it cannot be read', async () => {
+    const { pid } = spawnSync(process.execPath, ['-e', '']);
+    noteRunning(note, 1, [pid]);
+    expect(await findRunning(note)).toBeUndefined();
+    writeFileSync(note, '{');
+    expect(await findRunning(note)).toBeUndefined();
+  });
+});
+
+describe('the terminal', () => {
+  const terminal = (isTTY: boolean) => {
+    let text = '';
+    const out = { isTTY, write: (part: string) => (text += part) } as unknown as NodeJS.WriteStream;
+    return { out, text: () => text };
+  };
+
+  it('gets colour only where it is one, and NO_COLOR does not ask for none', () => {
+    expect(colours({ isTTY: true }, {}).bold('x')).not.toBe('x');
+    expect(colours({ isTTY: true }, { NO_COLOR: '1' }).bold('x')).toBe('x');
+    expect(colours({ isTTY: true }, { TERM: 'dumb' }).bold('x')).toBe('x');
+    expect(colours({ isTTY: false }, {}).bold('x')).toBe('x');
+  });
+
+  it('is told how long a thing takes, in lines where nothing can be redrawn', () => {
+    vi.useFakeTimers();
+    try {
+      const { out, text } = terminal(false);
+      const waiting = startWaiting('Installing', out);
+      vi.advanceTimersByTime(31_000);
+      waiting.goOn('Compiling');
+      expect(waiting.end()).toBe(31);
+      expect(text()).toBe('Installing …\n  Installing … 15 s\n  Installing … 30 s\n  Compiling … 31 s\n');
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it('has one line that turns, and none of it left', () => {
+    vi.useFakeTimers();
+    try {
+      const { out, text } = terminal(true);
+      const waiting = startWaiting('Installing', out);
+      vi.advanceTimersByTime(2_000);
+      waiting.end();
+      expect(text()).toContain('Installing … 2 s');
+      expect(text()).not.toContain('\n');
+      expect(text().endsWith('\r\u001b[2K')).toBe(true);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 });
 

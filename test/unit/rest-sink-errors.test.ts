@@ -4,7 +4,13 @@ import { successTest } from '#nodes/rest-sink/rest-sink.config';
 import { classifyAnswer, classifyFault } from '#nodes/rest-sink/rest-sink.errors';
 
 const origin = 'https://api.example';
-const kept = { origin, isSuccess: successTest('2xx'), clientErrors: 'kept' } as const;
+const kept = {
+  method: 'POST',
+  pathname: '/orders',
+  origin,
+  isSuccess: successTest('2xx'),
+  clientErrors: 'kept',
+} as const;
 const answer = (statusCode: number, headers: Record<string, string> = {}) => ({
   statusCode,
   headers,
@@ -51,7 +57,8 @@ describe('classifyAnswer', () => {
   ])('%i is %s (%s)', (status, failure, code) => {
     const error = classifyAnswer(answer(status), kept, 0);
     expect(error).toMatchObject({ failure, code });
-    expect(error?.message).toContain(`${origin} answered ${status}`);
+    const path = status === 404 || status === 405 ? '/orders' : '';
+    expect(error?.message).toContain(`${origin}${path} answered ${status}`);
   });
 
   it.each([400, 401, 403, 404, 405, 407, 408, 422, 425, 429])(
@@ -65,6 +72,12 @@ describe('classifyAnswer', () => {
   it.each([301, 500])('R7 %i keeps its class where all client errors are permanent', (status) => {
     const error = classifyAnswer(answer(status), { ...kept, clientErrors: 'permanent' }, 0);
     expect(failureClassOf(error)).not.toBe('permanent');
+  });
+
+  it('shows method and path of an address that is not known', () => {
+    expect(classifyAnswer(answer(404), kept, 0)?.message).toBe(
+      'POST https://api.example/orders answered 404: check URL and method; the origin keeps the record',
+    );
   });
 
   it('takes exactly the listed codes as delivered', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readConfig } from '#lib/config/read-config';
-import { fields, type RestSinkConfig } from '#nodes/rest-sink/rest-sink.config';
+import { fields, problemsOf, type RestSinkConfig } from '#nodes/rest-sink/rest-sink.config';
 import {
   batchKey,
   encodeElement,
@@ -10,7 +10,7 @@ import {
 } from '#nodes/rest-sink/rest-sink.request';
 
 const config = (saved: Partial<RestSinkConfig>) =>
-  readConfig(fields, { url: 'http://localhost/in', ...saved });
+  readConfig(fields, { url: 'http://localhost/in', ...saved }, problemsOf);
 const text = (bytes: Uint8Array) => Buffer.from(bytes).toString('utf8');
 
 describe('requestTemplate', () => {

@@ -1,19 +1,22 @@
 // A line that redraws itself on a terminal; elsewhere a line from time to time.
-const QUIET_MS = 2_000;
 
-/** @param {NodeJS.WriteStream} [out] */
-export function makeProgress(out = process.stdout) {
-  let shownAt = 0;
+/**
+ * @param {NodeJS.WriteStream} [out]
+ * @param {number} [quietMs] least time between two lines where nothing can be redrawn
+ */
+export function makeProgress(out = process.stdout, quietMs = 2_000) {
+  let shownAt = Number.NEGATIVE_INFINITY;
   const clear = () => {
     if (out.isTTY) out.write('\r\u001b[2K');
   };
   return {
+    clear,
     /** @param {string} line */
     show: (line) => {
       if (out.isTTY) {
         clear();
         out.write(line);
-      } else if (performance.now() - shownAt > QUIET_MS) {
+      } else if (performance.now() - shownAt >= quietMs) {
         shownAt = performance.now();
         out.write(`${line}\n`);
       }
