@@ -16,6 +16,7 @@ import { errorLabel } from './input';
 import { runtimeOf, type SluiceRuntime } from './runtime';
 import { statusLine, type StatusLine } from './status';
 import type { NodeRED, RuntimeNode } from './types';
+import { UntrackedNotice } from './untracked-notice';
 
 const HOUR_MS = 3_600_000;
 const BODY_TIMEOUT_MS = 30_000;
@@ -73,6 +74,7 @@ class HttpSource implements Source {
   readonly #counters: DoorCounters = { unauthorized: 0, malformed: 0, tooLarge: 0, interrupted: 0 };
   readonly #removals: (() => void)[] = [];
   readonly #checking: NodeJS.Timeout;
+  readonly #untracked: UntrackedNotice;
   #flow: Entry | undefined;
   #runner: InboxRunner | undefined;
   #inbox: Inbox | undefined;
@@ -95,6 +97,7 @@ class HttpSource implements Source {
     }
     ({ id: this.id, type: this.type, z: this.z } = node);
     this.name = parts.name;
+    this.#untracked = new UntrackedNotice(node, runtime.registry, parts.config.treatLegacyAsDone);
     this.#opened = this.#open();
     this.#opened.catch((error: unknown) => {
       this.#fault = error;
@@ -139,6 +142,7 @@ class HttpSource implements Source {
   resume(): void {
     this.#isOpen = true;
     this.#runner?.resume();
+    this.#untracked.deployed();
     this.#show();
   }
 
@@ -258,6 +262,8 @@ class HttpSource implements Source {
       return show('down', 'notHandled', { count: parked });
     const { accepted = 0 } = this.#flow.counters();
     if (!this.#isOpen) return show('waiting', 'paused');
+    const { count } = this.#untracked;
+    if (count > 0) return show('waiting', 'untrackable', { count });
     show('ok', 'accepted', { count: accepted });
   }
 }
