@@ -193,6 +193,10 @@ export function verdictCases(): Case[] {
     one('an error inside a subflow', 'failed', toSink('subflow:slow', { env: [] }), {
       msg: { payload: 'fail' },
     }),
+    one('a packaged subflow', 'done', toSink('packaged-slow', {}), { delivered: 1 }),
+    one('an error inside a packaged subflow', 'failed', toSink('packaged-slow', {}), {
+      msg: { payload: 'fail' },
+    }),
     one('a junction', 'done', toSink('junction', {}), { delivered: 1 }),
     one(
       'a caught error',
