@@ -40,7 +40,7 @@ export interface DoorCounters {
 const CREDENTIAL_HEADERS = ['authorization', 'proxy-authorization', 'cookie'];
 
 /** Header JSON of a stored record around the message's own properties. */
-const STORED_OVERHEAD_BYTES = 200;
+const STORED_OVERHEAD_BYTES = 280;
 
 /** Makes the endpoint of a source: read, verify, decode, hand to `take`, answer. Never throws. */
 export function makeEndpoint(

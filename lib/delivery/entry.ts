@@ -14,6 +14,8 @@ export interface TrackedRecord {
   /** Idempotency key within this source: the sender's id, or one derived from the request. */
   readonly key: string;
   readonly receivedAt: number;
+  /** Row of the inbox that keeps it. */
+  readonly row?: number;
   /** Without `_msgid` and `sluice`: the lineage sets both. */
   readonly message: Message;
 }

@@ -84,7 +84,7 @@ export class InboxRunner implements Receiver {
         started,
         ...(dedupeMs > 0 && { settled: { ...verdict, expiresAt: receivedAt + dedupeMs } }),
       });
-      if (started) this.#follow(id, { key, message, receivedAt }, 1, holds);
+      if (started) this.#follow(id, { key, message, receivedAt, row: id }, 1, holds);
     } catch (error) {
       if (started) this.#running -= 1;
       throw error;
@@ -155,7 +155,8 @@ export class InboxRunner implements Receiver {
         for (const hold of admission.holds.values()) hold.release();
         continue;
       }
-      const record = { key: row.key, message: decodeRecord(row.record), receivedAt: row.acceptedAt };
+      const { id, key, acceptedAt } = row;
+      const record = { key, message: decodeRecord(row.record), receivedAt: acceptedAt, row: id };
       this.#follow(row.id, record, begun + (this.#failures.get(row.id) ?? 0), admission.holds);
     }
     return true;

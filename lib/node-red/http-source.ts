@@ -7,6 +7,7 @@ import type { HttpSourceConfig } from '../config/http-source';
 import type { Hold, Source } from '../delivery/contract';
 import { FLOW_RETRY_SECS, refuse } from '../delivery/admission';
 import { Entry, NO_RECORDS, type IncomingRecord, type Outcome, type TrackedRecord } from '../delivery/entry';
+import { repeatOf } from '../delivery/repeat';
 import { ConfigError } from '../errors/errors';
 import type { Inbox, KnownVerdict } from '../inbox/contract';
 import { InboxRunner } from '../inbox/inbox-runner';
@@ -243,11 +244,13 @@ class HttpSource implements Source {
   readonly #deliver = (record: TrackedRecord, attempt: number, holds: ReadonlyMap<string, Hold>) => {
     const { key, receivedAt, message } = record;
     const { config } = this.parts;
+    const repeat = repeatOf(record, config.dedupeHours * HOUR_MS);
     return this.runtime.lineage.send(this.node, message, {
       stamp: { id: key, source: this.name, receivedAt, attempt, key },
       origin: `${this.#sourceKey}:${key}`,
       timeoutMs: config.doneTimeoutSecs * 1000 * LATE_VERDICT_FACTOR,
       holds,
+      ...(repeat && { repeat }),
       treatLegacyAsDone: config.treatLegacyAsDone,
     });
   };

@@ -7,10 +7,13 @@
  * (waiting for its due time) or dead. `bytes` always counts the stored record, not the file.
  */
 export interface AppendOptions {
-  /** Idempotency key, <= 64 bytes: a second append of a remembered key stores nothing and reports `duplicate`. */
+  /**
+   * Idempotency key, <= 64 bytes: a second append of a remembered key stores nothing and reports `duplicate`. A key is
+   * remembered while its record is stored and after it was delivered, not once it was evicted or given up as dead.
+   */
   readonly key?: string;
-  /** Seq of a leased record that this one replaces in the same transaction (a flow sent it back into its own queue). */
-  readonly replaces?: number;
+  /** Unix ms: a key that was stored before doesn't count; this append then takes its place. */
+  readonly keySince?: number;
   /** Largest total of queued bytes; with it the store evicts the oldest unleased records in the same transaction. */
   readonly evictDownTo?: number;
 }

@@ -16,9 +16,12 @@ interface Entry {
   readonly seq: number;
   readonly record: Uint8Array;
   readonly storedAt: number;
+  readonly key: string | undefined;
   attempts: number;
   unknowns: number;
 }
+
+type KeyedRecord = Pick<Entry, 'seq' | 'storedAt'>;
 
 /**
  * A queue store without a file: what a push queue uses when it isn't enabled. Records end with the process; dead ones
@@ -31,7 +34,7 @@ export class MemoryStore implements QueueStore {
   readonly #leased = new Map<number, Entry>();
   readonly #parked = new Map<number, Entry>();
   readonly #due = new DueOrder();
-  readonly #seqOfKey = new Map<string, number>();
+  readonly #keys = new Map<string, KeyedRecord>();
   readonly #listeners = new Set<() => void>();
   #nextSeq = 1;
   #bytes = 0;
@@ -48,18 +51,18 @@ export class MemoryStore implements QueueStore {
 
   append(record: Uint8Array, options: AppendOptions = {}): Promise<AppendResult> {
     if (this.#closed) return Promise.reject(closedError());
-    const known = options.key === undefined ? undefined : this.#seqOfKey.get(options.key);
-    if (known !== undefined) return Promise.resolve({ seq: known, duplicate: true });
+    const { key, keySince = 0 } = options;
+    const known = key === undefined ? undefined : this.#keys.get(key);
+    if (known && known.storedAt >= keySince) return Promise.resolve({ seq: known.seq, duplicate: true });
 
-    if (options.replaces !== undefined) this.#take(this.#leased, options.replaces);
     const seq = this.#nextSeq++;
     this.#bytes += record.byteLength;
     if (options.evictDownTo !== undefined) this.#evictDownTo(options.evictDownTo);
     // A copy: the caller may send a view of a buffer that it uses again.
-    const entry = { seq, record: record.slice(), storedAt: this.now(), attempts: 0, unknowns: 0 };
+    const entry = { seq, record: record.slice(), storedAt: this.now(), key, attempts: 0, unknowns: 0 };
     this.#live.set(seq, entry);
     this.#queued.set(seq, entry);
-    if (options.key !== undefined) this.#remember(options.key, seq);
+    if (key !== undefined) this.#remember(key, { seq, storedAt: entry.storedAt });
     this.#changed();
     return Promise.resolve({ seq, duplicate: false });
   }
@@ -97,7 +100,10 @@ export class MemoryStore implements QueueStore {
       this.#due.put(entry.seq, settlement.dueAt);
     } else {
       this.#take(this.#leased, entry.seq);
-      if (settlement.outcome === 'dead') this.#dead = Math.min(this.#dead + 1, this.maxDead);
+      if (settlement.outcome === 'dead') {
+        this.#dead = Math.min(this.#dead + 1, this.maxDead);
+        this.#forgetKeyOf(entry);
+      }
     }
     this.#changed();
     return Promise.resolve();
@@ -144,12 +150,13 @@ export class MemoryStore implements QueueStore {
   /** Parked records go first, then the oldest queued ones, those out for delivery last: their settlement is ignored. */
   #evictDownTo(limit: number): void {
     for (const from of [this.#parked, this.#queued, this.#leased]) {
-      for (const { seq, record } of from.values()) {
+      for (const entry of from.values()) {
         if (this.#bytes <= limit) return;
-        this.#take(from, seq);
-        this.#due.remove(seq);
+        this.#take(from, entry.seq);
+        this.#due.remove(entry.seq);
+        this.#forgetKeyOf(entry);
         this.#evicted += 1;
-        this.#evictedBytes += record.byteLength;
+        this.#evictedBytes += entry.record.byteLength;
       }
     }
   }
@@ -162,13 +169,19 @@ export class MemoryStore implements QueueStore {
     this.#bytes -= entry.record.byteLength;
   }
 
-  #remember(key: string, seq: number): void {
-    this.#seqOfKey.set(key, seq);
-    if (this.#seqOfKey.size <= REMEMBERED_KEYS) return;
-    for (const oldest of this.#seqOfKey.keys()) {
-      this.#seqOfKey.delete(oldest);
+  #remember(key: string, stored: KeyedRecord): void {
+    // Put at the end, where the newest are.
+    this.#keys.delete(key);
+    this.#keys.set(key, stored);
+    if (this.#keys.size <= REMEMBERED_KEYS) return;
+    for (const oldest of this.#keys.keys()) {
+      this.#keys.delete(oldest);
       return;
     }
+  }
+
+  #forgetKeyOf({ key, seq }: Entry): void {
+    if (key !== undefined && this.#keys.get(key)?.seq === seq) this.#keys.delete(key);
   }
 
   #changed(): void {

@@ -39,14 +39,15 @@ export interface PushQueueOptions {
 }
 
 export interface Offer {
-  /** Idempotency key, at most 64 ASCII characters. */
+  /** Idempotency key and since when it counts, as the store has them. */
   readonly key?: string | undefined;
+  readonly keySince?: number | undefined;
   /**
-   * Seq of the record of this queue that this one comes from: a flow sent it back. It is exempt from the quota, or a
-   * full queue would hold itself up. Its predecessor stays until its own verdict, for another branch of the flow may
-   * still fail; should it be delivered again, the key makes the second copy a duplicate.
+   * A flow sent back a record that this queue delivered. It is exempt from the quota, or a full queue would hold itself
+   * up. Its predecessor stays until its own verdict, for another branch of the flow may still fail; should it be
+   * delivered again, the key makes the second copy a duplicate.
    */
-  readonly replaces?: number | undefined;
+  readonly sentBack?: boolean;
 }
 
 export class PushQueue implements Sink {
@@ -138,20 +139,21 @@ export class PushQueue implements Sink {
    * `ERR_SLUICE_QUEUE_FULL` or `ERR_SLUICE_QUEUE_WRITER_FULL` when there is no room, or with the store's own error:
    * then nothing is stored and the caller still owns the record.
    */
-  async offer(record: Uint8Array, { key, replaces }: Offer = {}): Promise<AppendResult> {
+  async offer(record: Uint8Array, { key, keySince, sentBack = false }: Offer = {}): Promise<AppendResult> {
     const store = this.#store;
     if (this.#fault !== undefined || store === undefined)
       throw this.#fault ?? refused('ERR_SLUICE_QUEUE_OPENING');
     const bytes = record.byteLength;
     if (!this.#window.canTake(bytes, 1)) throw this.#refuse('ERR_SLUICE_QUEUE_WRITER_FULL', bytes);
-    if (this.policy === 'block' && replaces === undefined) {
+    if (this.policy === 'block' && !sentBack) {
       if (!this.#quota.reserve(bytes)) throw this.#refuse('ERR_SLUICE_QUEUE_FULL', bytes);
     } else {
       this.#quota.take(bytes);
     }
-    const evicts = this.policy === 'evict_oldest' && this.quotaBytes > 0 && replaces === undefined;
+    const evicts = this.policy === 'evict_oldest' && this.quotaBytes > 0 && !sentBack;
     const append = store.append(record, {
       ...(key === undefined ? {} : { key }),
+      ...(keySince === undefined ? {} : { keySince }),
       ...(evicts ? { evictDownTo: this.quotaBytes } : {}),
     });
     try {

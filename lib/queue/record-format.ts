@@ -22,18 +22,28 @@ export interface StoredPayload {
   readonly bytes: Uint8Array;
 }
 
+/** A payload in its stored form; text is to be written as UTF-8. */
+export type Body = readonly [form: number, content: string | Uint8Array];
+
+/** The payload's part of `encodeRecord`, for who wants to see it first. Throws as that does. */
+export function encodeBody(payload: unknown): Body {
+  try {
+    return toStored(payload);
+  } catch (cause) {
+    throw unserialisable({ payload }, cause);
+  }
+}
+
 /**
  * Writes a message for storing. Throws DeliveryError, permanent, ERR_SLUICE_RECORD_UNSERIALISABLE, for what can't be
  * stored: cycles, functions, symbols. Properties that are undefined are left out.
  */
-export function encodeRecord(msg: Message): Buffer {
-  const { payload, req: _req, res: _res, _msgid, ...header } = msg;
+export function encodeRecord(msg: Message, [form, content] = encodeBody(msg.payload)): Buffer {
+  const { payload: _payload, req: _req, res: _res, _msgid, ...header } = msg;
   try {
-    const [headerForm, headerJson] = toJson(header);
-    const [payloadForm, body] = toStored(payload);
-    return assemble(headerForm, headerJson, payloadForm, body);
+    return assemble(...toJson(header), form, content);
   } catch (cause) {
-    throw unserialisable({ ...header, payload }, cause);
+    throw unserialisable(header, cause);
   }
 }
 
@@ -42,7 +52,7 @@ function toJson(value: unknown): [form: number, json: string] {
   return [Form.tagged, JSON.stringify(toTagged(value))];
 }
 
-function toStored(payload: unknown): [form: number, body: string | Uint8Array] {
+function toStored(payload: unknown): Body {
   if (payload === undefined) return [Form.absent, ''];
   if (payload instanceof Uint8Array) return [Buffer.isBuffer(payload) ? Form.buffer : Form.uint8, payload];
   // UTF-8 can't say a lone surrogate, JSON can.

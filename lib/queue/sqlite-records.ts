@@ -64,7 +64,7 @@ export class QueueRecords {
       const bytes = frames.readUInt32LE(at);
       const end = at + FRAME_BYTES + bytes;
       const key = batch.keys?.[index];
-      const known = key === undefined ? undefined : this.#keys.seqOf(key);
+      const known = key === undefined ? undefined : this.#keys.seqOf(key, batch.keysSince?.[index]);
       if (known !== undefined) {
         endRun();
         duplicates.push([index, known]);
@@ -78,15 +78,14 @@ export class QueueRecords {
         counters.next++;
         counters.records++;
         counters.bytes += bytes;
-        const replaced = batch.replaces?.[index];
-        if (replaced !== undefined) this.done(replaced);
       }
       at = end;
     }
     endRun();
-    if (batch.evictDownTo !== undefined && counters.bytes > batch.evictDownTo) {
+    const { evictDownTo = Infinity } = batch;
+    if (counters.next > firstSeq && counters.bytes > evictDownTo) {
       this.#chunks.flush(now);
-      this.#evict(batch.evictDownTo);
+      this.#evict(evictDownTo);
     }
     return { firstSeq, duplicates: duplicates.length > 0 ? duplicates : undefined };
   }
@@ -129,13 +128,13 @@ export class QueueRecords {
     this.#chunks.flush(now);
     if (this.#chunks.wastedBytes > MAX_WASTED_BYTES) this.#moveStragglers();
     this.#chunks.save();
-    this.#keys.save(this.counters.next);
+    this.#keys.save(now);
     this.#row.write(this.counters);
   }
 
   committed(): void {
     this.#leases.committed();
-    this.#keys.committed(this.counters.next);
+    this.#keys.committed();
   }
 
   rolledBack(): void {
@@ -236,6 +235,7 @@ export class QueueRecords {
     this.#dead.add(counters.nextDead++, { seq, attempts: attempts + 1, data }, reason, code, now);
     counters.dead++;
     this.#remove(seq, parked);
+    this.#keys.lose(seq);
     const excess = counters.dead - limits.maxDead;
     if (excess <= 0) return;
     this.#dead.trim(excess);
@@ -281,6 +281,7 @@ export class QueueRecords {
     const evict = (seq: number, parked: boolean) => {
       counters.evicted++;
       counters.evictedBytes += this.#remove(seq, parked);
+      this.#keys.lose(seq);
     };
     if (this.waiting > 0) {
       for (const seq of this.#parked.oldest(counters.bytes - downTo, this.#leases)) evict(seq, true);

@@ -1,6 +1,7 @@
 /**
  * Copies what can still be read of a damaged queue into the new one. The damaged file stays as it is. Records keep
- * their seq; one that was settled in a part that can't be read any more may be delivered again.
+ * their seq; one that was settled in a part that can't be read any more may be delivered again. Keys aren't copied: a
+ * record that is known by its key and lost with a damaged part would be taken for stored.
  */
 import Database from 'better-sqlite3';
 import { Chunk } from './sqlite-chunk';
@@ -37,7 +38,6 @@ export function salvage(damaged: string, db: Database.Database, nativeBinding: s
         counters.dead++;
         counters.nextDead = Math.max(counters.nextDead, id + 1);
       });
-      copyTable(from, db, 'keys', 'last', () => () => undefined);
     } finally {
       from.close();
     }

@@ -7,7 +7,8 @@
  * settled  which records of a chunk are gone, one bit each; no row: none
  * parked   records that failed or were moved out of an old chunk, one row each
  * dead     records given up, oldest trimmed
- * keys     idempotency keys of one commit, JSON `[seq, key, …]`, by its last seq
+ * keys     idempotency keys of one commit, JSON `[seq, key, …]`, by its last seq, and when it was
+ * lost     which of the records with a key were evicted or given up
  * meta     the one row of counters; `next` is never set back, so that a seq is never used twice
  * probe    scratch: written to find out whether a full disk has room again
  */
@@ -32,4 +33,6 @@ export const MIGRATIONS: readonly string[] = [
      evicted INTEGER NOT NULL, evicted_bytes INTEGER NOT NULL, dead_trimmed INTEGER NOT NULL,
      next_dead INTEGER NOT NULL);
    INSERT INTO meta VALUES(1, ${FORMAT}, 1, 0, 0, 0, 0, 0, 0, 0, 1)`,
+  `ALTER TABLE keys ADD COLUMN at INTEGER NOT NULL DEFAULT 0;
+   CREATE TABLE lost(seq INTEGER PRIMARY KEY)`,
 ];

@@ -45,7 +45,7 @@ export interface SqliteStoreOptions {
   readonly now?: () => number;
   /** Dead records kept; the oldest are trimmed and counted. */
   readonly maxDead?: number;
-  /** How many appends back an idempotency key is remembered, at least. */
+  /** How many appends with a key are remembered, at least. */
   readonly maxKeys?: number;
   /** Bytes that may wait for the disk; beyond them `append` rejects with ERR_SLUICE_QUEUE_STALLED. */
   readonly maxWaitingBytes?: number;
@@ -203,10 +203,7 @@ class WorkerStore implements SqliteStore {
     if (settleError) this.#keepUnsettled(turn);
     else for (const seq of turn.settledSeqs()) this.#leased.delete(seq);
     if (appendError || settleError) turn.fail(appendError, settleError, undefined);
-    if (!appendError) {
-      for (const seq of turn.replacedSeqs()) this.#leased.delete(seq);
-      turn.stored(reply.firstSeq, reply.duplicates ?? []);
-    }
+    if (!appendError) turn.stored(reply.firstSeq, reply.duplicates ?? []);
     if (!settleError) turn.settled();
     const leaseError = this.#answerLeases(turn, reply);
     const fault = quarantined && this.#error(quarantined);

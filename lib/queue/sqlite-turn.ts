@@ -65,10 +65,6 @@ export class Turn {
     for (const { seq } of this.#settlements) yield seq;
   }
 
-  *replacedSeqs(): Iterable<number> {
-    for (const { replaces } of this.#options) if (replaces !== undefined) yield replaces;
-  }
-
   stored(firstSeq: number, duplicates: readonly (readonly [index: number, seq: number])[]): void {
     let next = 0;
     let seq = firstSeq;
@@ -108,8 +104,8 @@ export class Turn {
       frames: writeFrames(this.#records),
       count,
       ...(options.some(({ key }) => key !== undefined) && { keys: options.map(({ key }) => key) }),
-      ...(options.some(({ replaces }) => replaces !== undefined) && {
-        replaces: options.map(({ replaces }) => replaces),
+      ...(options.some(({ keySince }) => keySince !== undefined) && {
+        keysSince: options.map(({ keySince }) => keySince),
       }),
       evictDownTo: options.findLast(({ evictDownTo }) => evictDownTo !== undefined)?.evictDownTo,
     };

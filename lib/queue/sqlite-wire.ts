@@ -12,9 +12,9 @@ const LEASE_HEAD_BYTES = 32;
 export interface AppendBatch {
   readonly frames: ArrayBuffer;
   readonly count: number;
-  /** Keys and replaced seqs by index; absent when no record has one. */
+  /** Keys, and since when each counts, by index; absent when no record has one. */
   readonly keys?: readonly (string | undefined)[];
-  readonly replaces?: readonly (number | undefined)[];
+  readonly keysSince?: readonly (number | undefined)[];
   readonly evictDownTo?: number | undefined;
 }
 

@@ -10,7 +10,7 @@ import type { PushQueue } from '#lib/queue/push-queue';
 import { decodeRecord } from '#lib/queue/record-format';
 import type { PushQueueConfig } from './push-queue.config';
 import type { PushQueueLog } from './push-queue.log';
-import { laneOf, stampOf, unreadable } from './push-queue.record';
+import { laneOf, originOf, stampOf, unreadable } from './push-queue.record';
 
 const DEFAULT_IN_FLIGHT = 256;
 
@@ -112,11 +112,14 @@ export class PushQueueOutput implements Source {
     } catch (cause) {
       return Promise.resolve(unreadable(cause));
     }
+    const stamp = stampOf(msg, this.name, lease);
     return runtime.lineage.send(node, msg, {
-      stamp: stampOf(msg, this.name, lease),
-      origin: `${node.id}:${lease.seq}`,
+      stamp,
+      origin: originOf(msg, stamp),
       timeoutMs: config.deliveryTimeoutMs,
       lease: { queueId: node.id, seq: lease.seq },
+      // The time, too: a queue in memory counts from 1 again after a restart.
+      repeat: { scope: `${node.id} ${lease.seq} ${lease.storedAt}`, since: 0 },
       treatLegacyAsDone: config.treatLegacyAsDone,
     });
   }

@@ -7,10 +7,9 @@ import { statusLine } from '#lib/node-red/status';
 import type { NodeRED, RuntimeNode } from '#lib/node-red/types';
 import type { QueueStore } from '#lib/queue/contract';
 import { PushQueue } from '#lib/queue/push-queue';
-import { encodeRecord } from '#lib/queue/record-format';
 import { fields, problemsOf, type PushQueueConfig } from './push-queue.config';
 import { PushQueueLog } from './push-queue.log';
-import { stampToStore } from './push-queue.record';
+import { recordOf } from './push-queue.record';
 import { PushQueueOutput } from './push-queue.source';
 import { statusOf } from './push-queue.status';
 import { claimStore, quotaBytesOf } from './push-queue.store';
@@ -83,12 +82,12 @@ function start(RED: NodeRED, node: RuntimeNode, config: PushQueueConfig): void {
   onInput(node, async (msg) => {
     const trace = lineage.traceOf(msg);
     trace?.takeHold(node.id);
-    const record = encodeRecord({ ...msg, sluice: stampToStore(trace?.stamp, name, Date.now()) });
+    const { record, ...key } = recordOf(msg, trace, queue, Date.now());
     const goOn = trace?.pauseTimeout();
     try {
       const { duplicate } = await queue.offer(record, {
-        key: trace?.deliveryId(node.id, record),
-        replaces: trace?.lease?.queueId === node.id ? trace.lease.seq : undefined,
+        ...key,
+        sentBack: trace?.lease?.queueId === node.id,
       });
       // A record that came here by a catch node is safe now: its error no longer makes it failed.
       trace?.custody();

@@ -207,16 +207,48 @@ export function describeQueueStore({ name, persistent, make }: QueueStoreSuite):
       expect(store.counts().records).toBe(0);
     });
 
-    it('replaces a leased record in the same commit', async () => {
-      await appendAll('a', 'b');
-      const [first] = await store.lease(1, 2 ** 30);
-      const changed = await store.append(record('a2', 10), { replaces: first?.seq ?? 0 });
-      expect(store.counts()).toMatchObject({ records: 2, bytes: 11 });
-      await done(first?.seq ?? 0);
-      await store.append(record('c'), { replaces: 999_999 });
-      const leases = await store.lease(...ALL);
-      expect(texts(leases)).toEqual(['b', 'a2', 'c']);
-      expect(leases[1]?.seq).toBe(changed.seq);
+    it('N1 takes a key for new once it is older than the append asks for', async () => {
+      const first = await store.append(record('a'), { key: 'k' });
+      under.setNow(1_000_100);
+      const inWindow = { key: 'k', keySince: 1_000_000 };
+      expect(await store.append(record('a'), inWindow)).toEqual({ seq: first.seq, duplicate: true });
+      const second = await store.append(record('b'), { key: 'k', keySince: 1_000_001 });
+      expect(second.duplicate).toBe(false);
+      expect(store.counts().records).toBe(2);
+      // From then on the key stands for the new one.
+      const later = { key: 'k', keySince: 1_000_100 };
+      expect(await store.append(record('b'), later)).toEqual({ seq: second.seq, duplicate: true });
+      const burst = await Promise.all(
+        [1, 2].map(() => store.append(record('c'), { key: 'new', keySince: 1_000_050 })),
+      );
+      expect(burst.map(({ duplicate }) => duplicate)).toEqual([false, true]);
+    });
+
+    it('O1 stores a record again that was evicted', async () => {
+      const keyed = (key: string, more = {}) => store.append(record(key, 100), { key, ...more });
+      await keyed('queued');
+      await keyed('leased');
+      await store.lease(2, 2 ** 30);
+      await retry(1, 5_000_000);
+      await keyed('parked');
+      await keyed('newest', { evictDownTo: 100 });
+      expect(store.counts()).toMatchObject({ records: 1, evictedTotal: 3 });
+      const again = await Promise.all(['queued', 'leased', 'parked', 'newest'].map((key) => keyed(key)));
+      expect(again.map(({ duplicate }) => duplicate)).toEqual([false, false, false, true]);
+      expect(store.counts().records).toBe(4);
+      expect((await keyed('queued')).duplicate).toBe(true);
+    });
+
+    it('O1 stores a record again that was given up, and none that was delivered', async () => {
+      const append = () =>
+        Promise.all(['dead', 'done'].map((key) => store.append(record(key), { key, keySince: 1 })));
+      await append();
+      const [dead, delivered] = await store.lease(...ALL);
+      await store.settle({ seq: dead?.seq ?? 0, outcome: 'dead', reason: 'refused for good', code: 'X' });
+      await done(delivered?.seq ?? 0);
+      expect((await append()).map(({ duplicate }) => duplicate)).toEqual([false, true]);
+      expect(store.counts()).toMatchObject({ records: 1, dead: 1 });
+      expect((await append()).map(({ duplicate }) => duplicate)).toEqual([true, true]);
     });
 
     it('O9 deletes the oldest for room and counts them', async () => {
@@ -304,15 +336,18 @@ export function describeQueueStore({ name, persistent, make }: QueueStoreSuite):
       expect(parked).toMatchObject({ seq: leases[2]?.seq, attempts: 1, unknowns: 1 });
     });
 
-    it('remembers keys, counters and the next seq across a restart', async () => {
-      const first = await store.append(record('a', 10), { key: 'k' });
-      const last = await store.append(record('b', 10), { evictDownTo: 10 });
+    it('N1 remembers keys, their age, counters and the next seq across a restart', async () => {
+      await store.append(record('a', 10), { key: 'k' });
+      const last = await store.append(record('b', 10), { key: 'l', evictDownTo: 10 });
       await store.lease(...ALL);
       await done(last.seq);
       await store.close();
+      under.setNow(2_000_000);
       store = await under.open();
       expect(store.counts()).toMatchObject({ records: 0, evictedTotal: 1, evictedBytesTotal: 10 });
-      expect(await store.append(record('a'), { key: 'k' })).toEqual({ seq: first.seq, duplicate: true });
+      expect((await store.append(record('b'), { key: 'l', keySince: 1_000_000 })).duplicate).toBe(true);
+      expect((await store.append(record('a'), { key: 'k' })).duplicate).toBe(false);
+      expect(await store.append(record('b'), { key: 'l' })).toEqual({ seq: last.seq, duplicate: true });
       expect((await store.append(record('c'))).seq).toBeGreaterThan(last.seq);
     });
   });

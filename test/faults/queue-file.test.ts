@@ -280,6 +280,59 @@ describe('the file of a queue', () => {
     expect(rows).toBeLessThan(13);
   });
 
+  it('O1 knows no key whose append found the disk full', async () => {
+    const queue = await openStore({ maxPages: 60 });
+    await queue.append(Buffer.alloc(10), { key: 'kept' });
+    const large = Buffer.alloc(2_000_000);
+    const turn = [queue.append(Buffer.alloc(10), { key: 'k' }), queue.append(large, { key: 'large' })];
+    const refused = await Promise.allSettled(turn);
+    expect(refused.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    const again = ['k', 'kept'].map((key) => queue.append(Buffer.alloc(10), { key }));
+    expect((await Promise.all(again)).map(({ duplicate }) => duplicate)).toEqual([false, true]);
+    expect(queue.counts().records).toBe(2);
+  });
+
+  it('O1 knows no key of a damaged file: its record may be among those that were lost', async () => {
+    const queue = await openStore();
+    const append = (into: QueueStore) =>
+      Promise.all(
+        Array.from({ length: 300 }, (_, n) => into.append(Buffer.alloc(1000, n), { key: `k${n}` })),
+      );
+    await append(queue);
+    await closeStore();
+    await overwrite(0, 100);
+    const again = await openStore();
+    expect((await append(again)).filter(({ duplicate }) => duplicate)).toEqual([]);
+  });
+
+  it('opens a file from before keys had a time', async () => {
+    await (await openStore()).append(Buffer.alloc(10), { key: 'k' });
+    await closeStore();
+    const raw = new Database(file);
+    raw.exec('ALTER TABLE keys DROP COLUMN at; DROP TABLE lost; PRAGMA user_version = 1');
+    raw.close();
+    const queue = await openStore();
+    const append = (keySince: number) => queue.append(Buffer.alloc(10), { key: 'k', keySince });
+    expect((await append(0)).duplicate).toBe(true);
+    expect((await append(NOW - 1)).duplicate).toBe(false);
+    expect((await append(NOW - 1)).duplicate).toBe(true);
+  });
+
+  it('O1 forgets lost keys with the others, and still bounds them', async () => {
+    const queue = await openStore({ maxKeys: 100 });
+    for (let n = 0; n < 400; n++) {
+      await queue.append(Buffer.alloc(10), { key: `k${n}`, evictDownTo: 30 });
+    }
+    expect((await queue.append(Buffer.alloc(10), { key: 'k399' })).duplicate).toBe(true);
+    expect((await queue.append(Buffer.alloc(10), { key: 'k396' })).duplicate).toBe(false);
+    await closeStore();
+    const raw = new Database(file, { readonly: true });
+    const count = (table: string) =>
+      (raw.prepare(`SELECT count(*) AS rows FROM ${table}`).get() as { rows: number }).rows;
+    expect([count('keys'), count('lost')].every((rows) => rows > 90 && rows < 110)).toBe(true);
+    raw.close();
+  });
+
   it('moves records that stay on lease out of old chunks, so that they do not hold the file', async () => {
     const queue = await openStore();
     const held: number[] = [];

@@ -20,7 +20,7 @@ interface Row {
 /** The contract in its plainest form: one list. */
 class Model {
   rows: Row[] = [];
-  keys = new Map<string, number>();
+  keys = new Map<string, { readonly seq: number; readonly at: number }>();
   dead = 0;
   evicted = 0;
   now = 1_000_000;
@@ -41,12 +41,17 @@ class Model {
     for (const victim of victims) {
       if (this.bytes <= evictDownTo) break;
       this.remove(victim);
+      this.forgetKeyOf(victim);
       this.evicted++;
     }
   }
 
   remove(row: Row) {
     this.rows = this.rows.filter((other) => other !== row);
+  }
+
+  forgetKeyOf({ seq }: Row) {
+    for (const [key, stored] of this.keys) if (stored.seq === seq) this.keys.delete(key);
   }
 
   lease(maxRecords: number, maxBytes: number): Row[] {
@@ -73,7 +78,9 @@ class Model {
       row.unknowns = settlement.unknown ? row.unknowns + 1 : settlement.spend ? 0 : row.unknowns;
     } else {
       this.remove(row);
-      if (settlement.outcome === 'dead') this.dead++;
+      if (settlement.outcome !== 'dead') return;
+      this.dead++;
+      this.forgetKeyOf(row);
     }
   }
 
@@ -106,10 +113,15 @@ const command = fc.oneof(
     }),
   },
   {
-    weight: 1,
-    arbitrary: fc.record({ do: fc.constant('keyed' as const), key: fc.constantFrom('a', 'b', 'c'), size }),
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('keyed' as const),
+      key: fc.constantFrom('a', 'b', 'c'),
+      size,
+      windowMs: fc.constantFrom(undefined, 5, 50),
+      downTo: fc.constantFrom(undefined, undefined, 4000),
+    }),
   },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('replace' as const), pick: fc.nat(20), size }) },
   {
     weight: 4,
     arbitrary: fc.record({
@@ -188,24 +200,22 @@ async function run(
       }
       case 'keyed': {
         const text = write(step.size);
-        const known = model.keys.get(step.key);
-        const result = await store.append(Buffer.from(text), { key: step.key });
+        const since = step.windowMs === undefined ? undefined : model.now - step.windowMs;
+        const stored = model.keys.get(step.key);
+        const known = stored && stored.at >= (since ?? 0) ? stored : undefined;
+        const result = await store.append(Buffer.from(text), {
+          key: step.key,
+          ...(since !== undefined && { keySince: since }),
+          ...(step.downTo !== undefined && { evictDownTo: step.downTo }),
+        });
         expect(result.duplicate).toBe(known !== undefined);
-        if (known !== undefined) expect(result.seq).toBe(known);
-        else {
+        if (known) {
+          expect(result.seq).toBe(known.seq);
+        } else {
           lastSeq = result.seq;
-          model.keys.set(step.key, result.seq);
-          model.append(result.seq, text);
+          model.keys.set(step.key, { seq: result.seq, at: model.now });
+          model.append(result.seq, text, step.downTo);
         }
-        break;
-      }
-      case 'replace': {
-        const old = onLease(step.pick);
-        const text = write(step.size);
-        const { seq } = await store.append(Buffer.from(text), { replaces: old?.seq ?? 0 });
-        lastSeq = seq;
-        if (old) model.remove(old);
-        model.append(seq, text);
         break;
       }
       case 'lease': {

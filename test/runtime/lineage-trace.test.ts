@@ -64,11 +64,12 @@ describe('the trace of a message', () => {
     finish();
   });
 
-  it('names the queue row that the delivery comes from', async () => {
+  it('names the queue row that the delivery comes from, and how a repeat of it is recognised', async () => {
     await deploy([['src', 't-source', 'sink'], holding]);
-    const verdict = rig.fire('z.src', { payload: 1 }, { lease: { queueId: 'q', seq: 7 } });
+    const options = { lease: { queueId: 'q', seq: 7 }, repeat: { scope: 'q 7', since: 0 } };
+    const verdict = rig.fire('z.src', { payload: 1 }, options);
     const { trace, finish } = await arrival();
-    expect(trace?.lease).toEqual({ queueId: 'q', seq: 7 });
+    expect(trace).toMatchObject(options);
     finish();
     await verdict;
   });
@@ -152,12 +153,14 @@ describe('the trace of a message', () => {
         { payload: seq },
         {
           lease: { queueId: 'q', seq },
+          repeat: { scope: `q ${seq}`, since: 0 },
           holds: new Map([['z.sink', { release }]]),
         },
       ),
     );
     const { trace, finish } = await arrival();
     expect(trace?.lease).toBeUndefined();
+    expect(trace?.repeat).toBeUndefined();
     trace?.takeHold('z.sink');
     expect(releases.map(({ mock }) => mock.calls.length)).toEqual([1, 1]);
     finish();

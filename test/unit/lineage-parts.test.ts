@@ -165,6 +165,14 @@ describe('O1 delivery ids', () => {
     expect(new Set(ids(['a', 'a', 'b'])).size).toBe(3);
   });
 
+  it('of merged records depend on all of them, in whatever order', () => {
+    const id = (...others: string[]) => new DeliveryIds('a').next('sink', part('sum'), others);
+    expect(new Set([id(), id('b'), id('c'), id('b', 'c')]).size).toBe(4);
+    expect(id('b')).toBe(id('b'));
+    const attempt = new DeliveryIds('a');
+    expect(attempt.next('sink', part('sum'), ['b'])).not.toBe(attempt.next('sink', part('sum'), ['b']));
+  });
+
   it('differ by record and by sink', () => {
     const first = new DeliveryIds('record');
     const ids = [

@@ -113,9 +113,7 @@ describe('a push queue under block', () => {
     const { queue, store } = queueOf();
     await queue.offer(bytes(10_000));
     const [lease] = await store.lease(1, 1);
-    await expect(queue.offer(bytes(8000), { replaces: lease?.seq })).resolves.toMatchObject({
-      duplicate: false,
-    });
+    await expect(queue.offer(bytes(8000), { sentBack: true })).resolves.toMatchObject({ duplicate: false });
     await store.settle({ seq: lease?.seq ?? 0, outcome: 'done' });
     expect(store.counts()).toMatchObject({ records: 1, bytes: 8000 });
     expect(queue.canTake(2000, 1)).toBe(true);
@@ -127,6 +125,32 @@ describe('a push queue under block', () => {
     await expect(queue.offer(bytes(4000), { key: 'k' })).resolves.toMatchObject({ duplicate: true });
     expect(store.counts().records).toBe(1);
     expect(queue.canTake(6000, 1)).toBe(true);
+  });
+
+  it('N1 stores a record with a key from before its time', async () => {
+    let nowMs = 1000;
+    const { queue, store } = queueOf({}, new MemoryStore(() => nowMs));
+    await queue.offer(bytes(10), { key: 'k' });
+    nowMs = 2000;
+    await expect(queue.offer(bytes(10), { key: 'k', keySince: 1000 })).resolves.toMatchObject({
+      duplicate: true,
+    });
+    await expect(queue.offer(bytes(10), { key: 'k', keySince: 1001 })).resolves.toMatchObject({
+      duplicate: false,
+    });
+    expect(store.counts().records).toBe(2);
+  });
+
+  it('O1 stores a record again whose first append failed', async () => {
+    const store = new SlowStore();
+    const { queue } = queueOf({}, store);
+    const first = queue.offer(bytes(10), { key: 'k' }).catch((error: unknown) => error);
+    store.waiting[0]?.fail(new Error('disk full'));
+    await first;
+    const second = queue.offer(bytes(10), { key: 'k' });
+    store.waiting[1]?.pass();
+    await expect(second).resolves.toMatchObject({ duplicate: false });
+    expect(store.counts().records).toBe(1);
   });
 });
 

@@ -24,6 +24,7 @@ export interface AttemptContext {
 export class Attempt implements Trace {
   readonly stamp: Stamp;
   readonly lease: TrackOptions['lease'];
+  readonly repeat: TrackOptions['repeat'];
   readonly treatLegacyAsDone: boolean;
   /** Deliveries under way. */
   pending = 0;
@@ -64,6 +65,7 @@ export class Attempt implements Trace {
   ) {
     this.stamp = Object.freeze({ ...options.stamp });
     this.lease = options.lease;
+    this.repeat = options.repeat;
     this.treatLegacyAsDone = options.treatLegacyAsDone ?? false;
     this.origin = options.origin;
     this.holds = options.holds;
@@ -116,8 +118,9 @@ export class Attempt implements Trace {
     this.release(hold);
   }
 
-  deliveryId(sinkId: string, bytes: Uint8Array): string {
-    return (this.deliveryIds ??= new DeliveryIds(this.origin)).next(sinkId, bytes);
+  deliveryId(sinkId: string, bytes: Uint8Array, mergedWith: readonly Attempt[] = []): string {
+    const merged = mergedWith.map(({ origin }) => origin).sort();
+    return (this.deliveryIds ??= new DeliveryIds(this.origin)).next(sinkId, bytes, merged);
   }
 
   /** A message that didn't come by a catch node has no error to answer for, see {@link MessageTrace}. */

@@ -4,9 +4,19 @@ import type { Hold } from '../contract';
 import type { Stamp } from '../stamp';
 import type { Verdict } from '../verdict';
 
+/** How a sink that remembers keys tells the same record, sent again, from a new one. */
+export interface Repeat {
+  /** What the record was taken from, such as a queue's row: only from there can it come again. May be empty. */
+  readonly scope: string;
+  /** Unix ms: what was stored before is another record. */
+  readonly since: number;
+  /** `msg.headers` as the source set it. It differs each time a sender sends, and is no other data for that. */
+  readonly headers?: Readonly<Record<string, unknown>>;
+}
+
 export interface TrackOptions {
   readonly stamp: Stamp;
-  /** Identity of this record at its source, the same on every retry: it makes delivery ids repeatable. */
+  /** Identity of this record: its source and its id there, the same on every retry. It makes delivery ids repeatable. */
   readonly origin: string;
   /** After this long without a verdict it is `unknown`. 0 = never. */
   readonly timeoutMs: number;
@@ -14,8 +24,10 @@ export interface TrackOptions {
   readonly port?: number;
   /** Room reserved at the door, by sink id; what is left is released with the verdict. */
   readonly holds?: ReadonlyMap<string, Hold>;
-  /** The queue row this delivery comes from, so that the same queue can replace it. */
+  /** The queue row this delivery comes from: sent back into that queue, it is exempt from the quota. */
   readonly lease?: { readonly queueId: string; readonly seq: number };
+  /** Without it nothing is taken for a repeat. */
+  readonly repeat?: Repeat;
   /** Take a node without completion signal as finished when its handler returns. */
   readonly treatLegacyAsDone?: boolean;
 }
@@ -24,6 +36,8 @@ export interface TrackOptions {
 export interface Trace {
   readonly stamp: Stamp;
   readonly lease: TrackOptions['lease'];
+  /** Undefined for a message that several records were merged into. */
+  readonly repeat: Repeat | undefined;
   /** Releases the room held at the door for this sink; the sink then reserves what the record really needs. */
   takeHold(sinkId: string): void;
   /**

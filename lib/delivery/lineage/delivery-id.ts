@@ -9,9 +9,10 @@ export class DeliveryIds {
 
   constructor(private readonly origin: string) {}
 
-  /** 64 hexadecimal digits. */
-  next(sinkId: string, bytes: Uint8Array): string {
-    const part = `${sinkId}\n${hash('sha256', bytes, 'hex')}`;
+  /** 64 hexadecimal digits. `merged`: the origins of further records that are in the message, or none. */
+  next(sinkId: string, bytes: Uint8Array, merged: readonly string[] = []): string {
+    const others = merged.length > 0 ? `\n${JSON.stringify(merged)}` : '';
+    const part = `${sinkId}\n${hash('sha256', bytes, 'hex')}${others}`;
     const occurrence = this.seen.get(part) ?? 0;
     this.seen.set(part, occurrence + 1);
     return hash('sha256', `${part}\n${occurrence}\n${this.origin}`, 'hex');

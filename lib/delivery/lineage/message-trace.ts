@@ -19,9 +19,14 @@ export class MessageTrace implements Trace {
     return this.first.stamp;
   }
 
-  /** Merged records have no one row that the message could replace. */
+  /** Merged records come from no one row. */
   get lease(): Trace['lease'] {
     return this.owners.length === 1 ? this.first.lease : undefined;
+  }
+
+  /** Merged with others next time, a record is part of another message. */
+  get repeat(): Trace['repeat'] {
+    return this.owners.length === 1 ? this.first.repeat : undefined;
   }
 
   get caught(): FailureClass | undefined {
@@ -37,7 +42,7 @@ export class MessageTrace implements Trace {
   }
 
   deliveryId(sinkId: string, bytes: Uint8Array): string {
-    return this.first.deliveryId(sinkId, bytes);
+    return this.first.deliveryId(sinkId, bytes, this.owners.slice(1));
   }
 
   pauseTimeout(): () => void {
