@@ -64,3 +64,17 @@ export function failureClassOf(error: unknown): FailureClass {
   }
   return 'transient';
 }
+
+/** Milliseconds that a destination asked to wait, if it did. By shape: a second copy of this package has its own classes. */
+export function retryAfterOf(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !('retryAfterMs' in error)) return undefined;
+  const { retryAfterMs } = error;
+  return typeof retryAfterMs === 'number' && retryAfterMs >= 0 ? retryAfterMs : undefined;
+}
+
+/** The code of an error of this package; by shape, too. */
+export function codeOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error)) return undefined;
+  const { code } = error;
+  return typeof code === 'string' && code.startsWith('ERR_SLUICE_') ? code : undefined;
+}
