@@ -72,9 +72,14 @@ export function retryAfterOf(error: unknown): number | undefined {
   return typeof retryAfterMs === 'number' && retryAfterMs >= 0 ? retryAfterMs : undefined;
 }
 
-/** The code of an error of this package; by shape, too. */
-export function codeOf(error: unknown): string | undefined {
+/** The code of an error of this package, by shape, too. */
+export function ownCodeOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error)) return undefined;
   const { code } = error;
   return typeof code === 'string' && code.startsWith('ERR_SLUICE_') ? code : undefined;
+}
+
+/** The code of an error of ours, else its message: what tells one trouble from another. */
+export function codeOf(error: Error): string {
+  return ownCodeOf(error) ?? error.message;
 }

@@ -69,7 +69,6 @@ function createRuntime(RED: NodeRED): SluiceRuntime {
       getNode,
       count: (source) => metrics.lateSend(source),
       warn: (text) => RED.log.warn(`[sluice] ${text}`),
-      now: Date.now,
     }),
   );
   mountAdminRoutes(RED, registry, lineage, settings);

@@ -214,7 +214,7 @@ describe('O1 nodes that cannot be tracked', () => {
     expect(await runtimeOf(nodeRed.RED).metrics.render()).toContain(
       'sluice_late_sends_total{source="orders"} 3',
     );
-    const warnings = log.map(({ msg }) => String(msg)).filter((text) => text.includes('done already'));
+    const warnings = log.map(({ msg }) => String(msg)).filter((text) => text.includes('after it was done'));
     expect(warnings).toHaveLength(1);
     expect(warnings[0]).toContain('t-legacy-async "old one" (n)');
     expect(warnings[0]).toContain('"orders"');
