@@ -10,7 +10,7 @@ import { callHook, webhook } from '../harness/webhook';
 import { delay, switchOn } from './lineage-flows';
 
 const PER_SECOND = 500;
-const LOAD_MS = 4000;
+const DEPLOYS = 9;
 const DEPLOY_EVERY_MS = 250;
 const TYPES: readonly DeployType[] = ['nodes', 'flows', 'full'];
 
@@ -72,18 +72,15 @@ describe(`N13 deploys under a load of ${PER_SECOND} records a second`, () => {
     const sending: Promise<void>[] = [];
     const start = Date.now();
     const offer = setInterval(() => {
-      const due = Math.min(PER_SECOND * (LOAD_MS / 1000), ((Date.now() - start) * PER_SECOND) / 1000);
+      const due = ((Date.now() - start) * PER_SECOND) / 1000;
       while (sending.length < due) {
         sending.push(sendUntilAccepted(sending.length % 10 ? 'queued' : 'direct', sending.length));
       }
     }, 10);
-    let deploys = 0;
-    while (Date.now() - start < LOAD_MS) {
+    for (let deploys = 1; deploys <= DEPLOYS; deploys += 1) {
       await new Promise((resolve) => setTimeout(resolve, DEPLOY_EVERY_MS));
-      deploys += 1;
       await nodeRed.deploy(flow(deploys), TYPES[deploys % TYPES.length]);
     }
-    await waitFor('all records to be sent', () => sending.length >= PER_SECOND * (LOAD_MS / 1000));
     clearInterval(offer);
     await Promise.all(sending);
     await waitFor('an empty queue', async () => {
@@ -92,7 +89,6 @@ describe(`N13 deploys under a load of ${PER_SECOND} records a second`, () => {
     });
     RED.hooks.remove('*.ledger');
 
-    expect(deploys).toBeGreaterThan(5);
     expect(inFlight).toBeGreaterThan(0);
     expect(acknowledged.queued.size + acknowledged.direct.size).toBe(sending.length);
     const lost = [...acknowledged.queued].filter((n) => !arrivals.out.has(n));
