@@ -23,11 +23,14 @@ if (!(await prepare())) process.exit(1);
 // Node 20 can't run TypeScript. The bundle lies beside its source, so that packages, #lib and scripts resolve from there.
 const bundle = inRoot('bench', `.${name}-${process.pid}.mjs`);
 const { build } = await import('esbuild');
-/** Files of the test harness find the project from where they are, which the bundle isn't. */
+/**
+ * Files of the test harness find the project from where they are, which the bundle isn't.
+ * @type {import('esbuild').Plugin}
+ */
 const ownFolders = {
   name: 'own-folders',
-  setup({ onLoad }) {
-    onLoad({ filter: /\.m?ts$/ }, async ({ path }) => ({
+  setup(building) {
+    building.onLoad({ filter: /\.m?ts$/ }, async ({ path }) => ({
       contents: (await readFile(path, 'utf8')).replaceAll(
         'import.meta.dirname',
         JSON.stringify(dirname(path)),

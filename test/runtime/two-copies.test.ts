@@ -64,7 +64,7 @@ describe('O1 two copies of the package in one runtime', () => {
   it('are two copies, and share one runtime', () => {
     const modules = folders.map((folder) => {
       const require = createRequire(join(folder, 'package.json'));
-      return require('./dist/lib/node-red/runtime.js') as RuntimeModule;
+      return require(join(folder, 'dist/lib/node-red/runtime.js')) as RuntimeModule;
     });
     expect(modules[0]).not.toBe(modules[1]);
     expect(modules[0]?.runtimeOf(nodeRed.RED)).toBe(modules[1]?.runtimeOf(nodeRed.RED));
