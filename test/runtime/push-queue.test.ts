@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runtimeOf } from '#lib/node-red/runtime';
 import type { Message, NodeStatus } from '#lib/node-red/types';
 import { startNodeRed, type DeployType, type FlowNode, type RunningNodeRed } from '../harness/node-red';
 import { functionNode, probe, probeNodes, stuck, tab, type ProbeSink } from '../harness/probe';
@@ -243,26 +242,6 @@ describe('push-queue in Node-RED', () => {
       state: 'no_destination',
       in_flight: 0,
     });
-  });
-
-  it('O1 keeps a record that comes to nothing alive further on, and delivers it once that lives', async () => {
-    const flow = (d: boolean): FlowNode[] => [
-      queue('q', { queue: 'nowhere', wires: [['f'], []], ...FAST }),
-      functionNode('f', 'return msg', [['off']]),
-      { ...probe('off'), d },
-    ];
-    await deploy(flow(true));
-    const tries = async () => {
-      const text = await runtimeOf(nodeRed.RED).metrics.render();
-      return Number(/sluice_delivery_attempts_total\{sink="push",outcome="aborted"\} (\d+)/.exec(text)?.[1]);
-    };
-    const before = await tries();
-    await fill('q', 1);
-    await waitFor('tries', async () => (await tries()) > before + 1);
-    expect((await sink('q'))['records']).toBe(1);
-    await deploy(flow(false), 'nodes');
-    await drained('q');
-    expect(payloads('off')).toEqual(['q-0']);
   });
 
   it('waits for a full queue behind it without running the nodes in between', async () => {
