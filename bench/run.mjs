@@ -1,5 +1,6 @@
 // npm run bench -- NAME: runs bench/NAME.bench.mts against dist/. Without a name, lists what there is.
-import { readdir, rm } from 'node:fs/promises';
+import { readFile, readdir, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { inRoot } from '../scripts/paths.mjs';
 import { runNode } from '../scripts/process.mjs';
 import { requireNode } from '../scripts/setup/node-version.mjs';
@@ -22,6 +23,22 @@ if (!(await prepare())) process.exit(1);
 // Node 20 can't run TypeScript. The bundle lies beside its source, so that packages, #lib and scripts resolve from there.
 const bundle = inRoot('bench', `.${name}-${process.pid}.mjs`);
 const { build } = await import('esbuild');
+/**
+ * Files of the test harness find the project from where they are, which the bundle isn't.
+ * @type {import('esbuild').Plugin}
+ */
+const ownFolders = {
+  name: 'own-folders',
+  setup(building) {
+    building.onLoad({ filter: /\.m?ts$/ }, async ({ path }) => ({
+      contents: (await readFile(path, 'utf8')).replaceAll(
+        'import.meta.dirname',
+        JSON.stringify(dirname(path)),
+      ),
+      loader: 'ts',
+    }));
+  },
+};
 await build({
   entryPoints: [inRoot('bench', name + SUFFIX)],
   outfile: bundle,
@@ -31,6 +48,7 @@ await build({
   target: 'node20',
   packages: 'external',
   external: ['#lib/*', '#nodes/*', '../scripts/*'],
+  plugins: [ownFolders],
   logLevel: 'warning',
 });
 const { code } = await runNode(['--expose-gc', bundle, ...args], { show: true });

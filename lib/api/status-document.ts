@@ -10,7 +10,12 @@ export interface StatusDocument {
   readonly sources: readonly Readonly<Record<string, unknown>>[];
   readonly engine: {
     readonly webhooks: readonly Readonly<Record<string, unknown>>[];
-    readonly stats: { readonly backpressured: number; readonly backpressure_lost: number };
+    readonly stats: {
+      readonly backpressured: number;
+      readonly backpressure_lost: number;
+      /** Signs of life of records after they were acknowledged as done. */
+      readonly late_sends: number;
+    };
   };
 }
 
@@ -27,6 +32,7 @@ export function statusDocument(
   ready: boolean,
   sinks: readonly Sink[],
   sources: readonly Source[],
+  lateSends: number,
 ): StatusDocument {
   const sinkEntries = sinks.map((sink) => {
     const { id, name, type, z, policy } = sink;
@@ -46,7 +52,11 @@ export function statusDocument(
     sources: sourceEntries,
     engine: {
       webhooks: sourceEntries.filter((entry) => HTTP_SOURCES.has(entry.type)),
-      stats: { backpressured: sum('backpressured'), backpressure_lost: sum('backpressure_lost') },
+      stats: {
+        backpressured: sum('backpressured'),
+        backpressure_lost: sum('backpressure_lost'),
+        late_sends: lateSends,
+      },
     },
   };
 }

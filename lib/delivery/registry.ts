@@ -3,13 +3,24 @@
  * deploy and `flows:started`, or while node types are missing, it isn't ready and every entry is refused: a guess
  * could lose a record.
  */
-import { awaitedSinks, buildFlowGraph, reach, type FlowGraph, type Reach } from '../flow-graph/flow-graph';
+import {
+  awaitedSinks,
+  buildFlowGraph,
+  reach,
+  type AsyncStores,
+  type FlowGraph,
+  type Reach,
+  type ReachNote,
+} from '../flow-graph/flow-graph';
 import type { FlowConfigNode } from '../node-red/types';
 import { admitTo, refuse, FLOW_RETRY_SECS, type Admission } from './admission';
 import type { Sink, Source } from './contract';
 
 export interface RegistryOptions {
   readonly subflowReach: 'conservative' | 'exact';
+  readonly asyncStores?: AsyncStores;
+  /** Untrackable nodes that the flow JSON doesn't show as such: the running node of this id, and those inside it. */
+  readonly untrackableLive?: (id: string) => readonly ReachNote[];
 }
 
 interface SourceReach extends Reach {
@@ -66,7 +77,7 @@ export class Registry {
 
   /** The deployed flow runs: `flows` is all of it. */
   flowsStarted(flows: readonly FlowConfigNode[]): void {
-    this.#graph = buildFlowGraph(flows);
+    this.#graph = buildFlowGraph(flows, { asyncStores: this.options.asyncStores });
     this.#derived = nothingDerived();
     for (const source of this.#sources.values()) source.resume();
   }

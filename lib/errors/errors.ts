@@ -70,7 +70,21 @@ export function failureClassOf(error: unknown): FailureClass {
   return 'transient';
 }
 
+/** Milliseconds that a destination asked to wait, if it did. By shape: a second copy of this package has its own classes. */
+export function retryAfterOf(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !('retryAfterMs' in error)) return undefined;
+  const { retryAfterMs } = error;
+  return typeof retryAfterMs === 'number' && retryAfterMs >= 0 ? retryAfterMs : undefined;
+}
+
+/** The code of an error of this package, by shape, too. */
+export function ownCodeOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error)) return undefined;
+  const { code } = error;
+  return typeof code === 'string' && code.startsWith('ERR_SLUICE_') ? code : undefined;
+}
+
 /** The code of an error of ours, else its message: what tells one trouble from another. */
 export function codeOf(error: Error): string {
-  return error instanceof SluiceError ? error.code : error.message;
+  return ownCodeOf(error) ?? error.message;
 }

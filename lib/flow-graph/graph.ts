@@ -7,7 +7,7 @@ import { catchersByNode } from './catchers';
 import { idsIn, outputsOf, readFlow, textOf, type FlowJson } from './flow-json';
 import { expand, neighbour, type LiveNode, type LiveNodes, type Scope } from './live-nodes';
 import { roleOf as ownRoles, SILENT_TYPES, type Role, type RoleOf } from './node-types';
-import { remarksOn, type Remarks } from './remarks';
+import { remarksOn, type AsyncStores, type Remarks } from './remarks';
 import { returning } from './returning';
 
 /** Vertices per output. */
@@ -43,6 +43,11 @@ export interface FlowGraph {
   /** Some link in is inside a subflow instance, where a dynamic call reaches it only by its run-time id. */
   readonly hasInnerLinkIns: boolean;
   readonly roleOf: RoleOf;
+}
+
+interface FlowGraphOptions {
+  readonly roleOf?: RoleOf;
+  readonly asyncStores?: AsyncStores | undefined;
 }
 
 const NOTHING: readonly number[] = [];
@@ -162,10 +167,13 @@ class Builder {
 }
 
 /** Indexes a deployed flow, once per deploy. Linear in the number of live nodes and wires. */
-export function buildFlowGraph(flows: readonly FlowConfigNode[], roleOf: RoleOf = ownRoles): FlowGraph {
+export function buildFlowGraph(
+  flows: readonly FlowConfigNode[],
+  { roleOf = ownRoles, asyncStores }: FlowGraphOptions = {},
+): FlowGraph {
   const flow = readFlow(flows);
   const live = expand(flow);
-  const remarks = remarksOn(flows);
+  const remarks = remarksOn(flows, asyncStores);
   const builder = new Builder(live, roleOf);
   const { vertices } = builder;
   const targets = sendTargets(flow, live);

@@ -16,12 +16,16 @@ export interface ReachOptions {
   readonly subflowReach: 'conservative' | 'exact';
   /** Live sinks; only those are used that the JSON doesn't show, because they are inside a packaged subflow (a module). */
   readonly liveSinks?: readonly LiveSink[];
+  /** What the running node of this id, and those inside it, add to what the JSON tells of untrackable nodes. */
+  readonly untrackableLive?: ((id: string) => readonly ReachNote[]) | undefined;
 }
 
 /** Something on the way that needs the user's attention. */
 export interface ReachNote {
   readonly id: string;
   readonly type: string;
+  /** Absent for a node that nobody named. */
+  readonly name?: string;
   readonly why: string;
 }
 
@@ -127,17 +131,31 @@ class Walk {
 const BY_ID_ONLY =
   'its target comes with the message: link in nodes inside subflow instances, which only their run-time ids name, are left out';
 
-function notesOn(graph: FlowGraph, met: readonly LiveNode[]): Pick<Reach, 'untrackable' | 'notAnalysed'> {
+/** A note on the running node of this id; `node` is whatever has its type and name. */
+export function noteOn(
+  id: string,
+  node: { readonly type: string; readonly name?: unknown },
+  why: string,
+): ReachNote {
+  const name = textOf(node.name);
+  return { id, type: node.type, ...(name !== '' && { name }), why };
+}
+
+function notesOn(
+  graph: FlowGraph,
+  met: readonly LiveNode[],
+  { untrackableLive }: ReachOptions,
+): Pick<Reach, 'untrackable' | 'notAnalysed'> {
   const untrackable: ReachNote[] = [];
   const notAnalysed: ReachNote[] = [];
   for (const { id, config, closed, index } of met) {
-    const { type } = config;
     const remarks = graph.remarks.get(config);
-    if (remarks?.untrackable) untrackable.push({ id, type, why: remarks.untrackable });
-    if (remarks?.channel) notAnalysed.push({ id, type, why: remarks.channel });
-    if (closed) notAnalysed.push({ id, type, why: closed });
-    if (graph.vertices[index]?.loose && graph.hasInnerLinkIns)
-      notAnalysed.push({ id, type, why: BY_ID_ONLY });
+    const note = (why: string) => noteOn(id, config, why);
+    if (remarks?.untrackable) untrackable.push(note(remarks.untrackable));
+    if (untrackableLive) untrackable.push(...untrackableLive(id));
+    if (remarks?.channel) notAnalysed.push(note(remarks.channel));
+    if (closed) notAnalysed.push(note(closed));
+    if (graph.vertices[index]?.loose && graph.hasInnerLinkIns) notAnalysed.push(note(BY_ID_ONLY));
   }
   return { untrackable, notAnalysed };
 }
@@ -202,6 +220,6 @@ export function reach(graph: FlowGraph, sourceId: string, options: ReachOptions)
     certain,
     conservative: why.length > 0,
     why,
-    ...notesOn(graph, met),
+    ...notesOn(graph, met, options),
   };
 }

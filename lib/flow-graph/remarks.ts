@@ -9,6 +9,8 @@ export interface Remarks {
   readonly callsLinks?: true;
   /** Why lineage can't tell when a record is finished here. */
   readonly untrackable?: string;
+  /** That holds only for messages that are part of a sequence. */
+  readonly sequencesOnly?: true;
   /** A way out that the walk doesn't follow. */
   readonly channel?: string;
 }
@@ -16,6 +18,12 @@ export interface Remarks {
 const LINK_CALL = /\blinkcall\s*\(/;
 const STORES_CONTEXT = /\b(?:flow|global|context)\s*\.\s*set\s*\(/;
 const CONTEXT = 'keeps values in context, where other nodes may pick them up';
+
+/** Names of the context stores that answer later than at once; `default` is the one of keys that name no store. */
+export type AsyncStores = ReadonlySet<string>;
+
+/** A flow file alone doesn't tell of the settings that it runs with. */
+const NO_ASYNC_STORES: AsyncStores = new Set();
 
 const NONE: Remarks = {};
 
@@ -52,18 +60,55 @@ function onTrigger(node: FlowConfigNode): Remarks {
   };
 }
 
-function remarkOn(node: FlowConfigNode): Remarks {
+/** Whether this value of a typed input is read from a store that answers later. */
+function readsLater(value: unknown, type: unknown, stores: AsyncStores): boolean {
+  const text = textOf(value);
+  if (type === 'flow' || type === 'global') {
+    return stores.has(/^#:\((\S+?)\)::/.exec(text)?.[1] ?? 'default');
+  }
+  // An expression may compute which store it reads.
+  return type === 'jsonata' && stores.size > 0 && /\$(?:flow|global)Context\b/.test(text);
+}
+
+/**
+ * A switch never says when it is done. What it sends on at once, or after an expression, can be told by its pace; what it
+ * keeps until a sequence is complete, or until a store has answered, can't.
+ */
+function onSwitch({ property, propertyType, repair, rules }: FlowConfigNode, stores: AsyncStores): Remarks {
+  const tests = Array.isArray(rules) ? rules.filter(isRecord) : [];
+  const reads = tests.some(
+    ({ t, v, vt, v2, v2t }) =>
+      readsLater(v, t === 'jsonata_exp' ? 'jsonata' : vt, stores) || readsLater(v2, v2t, stores),
+  );
+  if (reads || readsLater(property, propertyType, stores)) {
+    return {
+      untrackable: 'the switch reads a context store that answers later, and never says when it is done',
+    };
+  }
+  if (!repair && !tests.some(({ t }) => t === 'tail')) return NONE;
+  return {
+    untrackable: 'the switch keeps the messages of a sequence back until that is complete',
+    sequencesOnly: true,
+  };
+}
+
+function remarkOn(node: FlowConfigNode, stores: AsyncStores): Remarks {
   if (node.type === 'function') return onFunction(textOf(node.func));
   if (node.type === 'change') return onChange(node.rules);
   if (node.type === 'trigger') return onTrigger(node);
+  if (node.type === 'switch') return onSwitch(node, stores);
   const channel = CHANNELS.get(node.type);
   return channel === undefined ? NONE : { channel };
 }
 
-export function remarksOn(flows: readonly FlowConfigNode[]): Map<FlowConfigNode, Remarks> {
+/** What the saved properties tell; nodes without remarks are absent. */
+export function remarksOn(
+  flows: readonly FlowConfigNode[],
+  asyncStores: AsyncStores = NO_ASYNC_STORES,
+): Map<FlowConfigNode, Remarks> {
   const remarks = new Map<FlowConfigNode, Remarks>();
   for (const node of flows) {
-    const remark = remarkOn(node);
+    const remark = remarkOn(node, asyncStores);
     if (remark.callsLinks || remark.untrackable || remark.channel) remarks.set(node, remark);
   }
   return remarks;

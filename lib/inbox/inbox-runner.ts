@@ -237,6 +237,11 @@ export class InboxRunner implements Receiver {
     holds: ReadonlyMap<string, Hold>,
   ): Promise<void> {
     try {
+      if (!this.#open) {
+        // A deploy began while the row was being written: nothing is sent until flows run again.
+        for (const hold of holds.values()) hold.release();
+        return this.deps.inbox.release(id);
+      }
       const verdict = await this.deps.deliver(record, attempt, holds);
       await this.#settle(id, verdict);
     } catch (error) {

@@ -38,6 +38,8 @@ export interface Metrics {
   recordsDelivered(sink: string, records?: number): void;
   deliveryAttempts(sink: string, outcome: DeliveryOutcome, records?: number): void;
   deliveryDuration(sink: string, seconds: number): void;
+  /** A flow went on with a record of this source after its verdict was `done`. */
+  lateSend(source: string): void;
   /** Records a push queue evicted; count them as dropped too. */
   queueGaps(queue: string, records?: number): void;
   alertRaised(level: Level): void;
@@ -66,6 +68,7 @@ export function createMetrics({ aliases = true, now = Date.now }: MetricsOptions
   const suppressed = counterCells(COUNTERS.suppressed, registry, aliases);
   const delivered = counterCells(COUNTERS.delivered, registry, aliases);
   const attempts = counterCells(COUNTERS.attempts, registry, aliases);
+  const lateSends = counterCells(COUNTERS.lateSends, registry, aliases);
   const gaps = counterCells(COUNTERS.gaps, registry, aliases);
   const alerts = counterCells(COUNTERS.alerts, registry, aliases);
   const { name, help, labels } = HISTOGRAMS.deliveryDuration;
@@ -82,7 +85,10 @@ export function createMetrics({ aliases = true, now = Date.now }: MetricsOptions
   for (const level of LEVELS) alerts.add(0, level);
 
   return {
-    declareSource: (source) => accepted.add(0, source),
+    declareSource(source) {
+      accepted.add(0, source);
+      lateSends.add(0, source);
+    },
     declareSink(sink) {
       delivered.add(0, sink);
       dropped.add(0, sink, 'evicted');
@@ -96,6 +102,7 @@ export function createMetrics({ aliases = true, now = Date.now }: MetricsOptions
     recordsDelivered: (sink, records = 1) => delivered.add(records, sink),
     deliveryAttempts: (sink, outcome, records = 1) => attempts.add(records, sink, outcome),
     deliveryDuration: (sink, seconds) => duration.observe({ sink }, seconds),
+    lateSend: (source) => lateSends.add(1, source),
     queueGaps: (queue, records = 1) => gaps.add(records, queue),
     alertRaised: (level) => alerts.add(1, level),
     watchQueue(queue, read) {

@@ -32,6 +32,11 @@ export const COUNTERS = {
     ['sink', 'outcome'],
     'Deliveries of a record tried, by how they ended',
   ),
+  lateSends: named(
+    'sluice_late_sends_total',
+    ['source'],
+    'Messages and errors that a flow produced for a record after it was acknowledged as done',
+  ),
   gaps: named(
     'sluice_push_queue_gaps_total',
     ['queue'],

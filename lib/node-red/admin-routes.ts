@@ -1,4 +1,5 @@
 import { statusDocument } from '../api/status-document';
+import type { RuntimeLineage } from '../delivery/lineage/runtime-lineage';
 import type { Registry } from '../delivery/registry';
 import type { SluiceSettings } from './settings';
 import type { HttpHandler, NodeRED } from './types';
@@ -12,9 +13,16 @@ const json =
   };
 
 /** Mounts the admin documents once per runtime, behind Node-RED's own permissions. */
-export function mountAdminRoutes(RED: NodeRED, registry: Registry, settings: SluiceSettings): void {
+export function mountAdminRoutes(
+  RED: NodeRED,
+  registry: Registry,
+  lineage: Pick<RuntimeLineage, 'lateSends'>,
+  settings: SluiceSettings,
+): void {
   const read = RED.auth.needsPermission('sluice.read');
-  const status = json(() => statusDocument(registry.ready, registry.sinks, registry.sources));
+  const status = json(() =>
+    statusDocument(registry.ready, registry.sinks, registry.sources, lineage.lateSends),
+  );
   RED.httpAdmin.get('/sluice/api/status', read, status);
   // The documents' own paths would shadow users' `http in` nodes, so they are opt-in.
   if (settings.documentPaths) RED.httpAdmin.get('/api/status', read, status);

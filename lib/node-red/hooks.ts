@@ -2,7 +2,14 @@
  * Node-RED's messaging hooks and the few internals of a node that tell how it treats a message. Shapes as of 4.1 and
  * 5.0; where an internal is missing, the answer is the careful one (no completion signal, not live).
  */
-import type { HookCompleteEvent, HookReceiveEvent, HookSendEvent, Hooks, RuntimeNode } from './types';
+import type {
+  FlowConfigNode,
+  HookCompleteEvent,
+  HookReceiveEvent,
+  HookSendEvent,
+  Hooks,
+  RuntimeNode,
+} from './types';
 
 export interface MessageHooks {
   preRoute(event: HookSendEvent): void;
@@ -58,8 +65,15 @@ interface NodeInternals {
   readonly _expectedDoneCount?: number;
   readonly _inputCallback?: unknown;
   readonly _inputCallbacks?: unknown;
-  readonly _flow?: { getNode?(id: string): unknown; readonly node?: unknown };
-  readonly rules?: unknown;
+  readonly _flow?: FlowInternals;
+}
+
+interface FlowInternals {
+  getNode?(id: string): unknown;
+  getActiveNodes?(): Readonly<Record<string, RuntimeNode | undefined>>;
+  /** Of a subflow instance's inside: the node that stands for the instance. */
+  readonly node?: unknown;
+  readonly flow?: { readonly nodes?: Readonly<Record<string, FlowConfigNode | undefined>> };
 }
 
 const internals = (node: RuntimeNode): NodeInternals => node as unknown as NodeInternals;
@@ -85,6 +99,30 @@ export type LegacyKind = 'sync' | 'queued' | 'opaque';
 export function legacyKindOf(node: RuntimeNode): LegacyKind {
   if (node.type === 'rbe' || isSubflowInstance(node)) return 'sync';
   return node.type === 'switch' ? 'queued' : 'opaque';
+}
+
+/** Whether nobody can tell when the node has finished with a message: all nodes of most older packages. */
+export function isOpaque(node: RuntimeNode): boolean {
+  return takesInput(node) && !signalsCompletion(node) && legacyKindOf(node) === 'opaque';
+}
+
+/** A running node inside a packaged subflow, with its properties there. */
+export interface InnerNode {
+  readonly node: RuntimeNode;
+  readonly config: FlowConfigNode | undefined;
+}
+
+/** What runs inside an instance of a packaged subflow (a module), which the flow JSON doesn't show; else nothing. */
+export function insideOfPackage(node: RuntimeNode): InnerNode[] {
+  return node.type.startsWith('subflow:') ? [] : insideOf(node);
+}
+
+function insideOf(node: RuntimeNode): InnerNode[] {
+  const { _flow: flow } = internals(node);
+  if (!flow || flow.node !== node) return [];
+  return Object.values(flow.getActiveNodes?.() ?? {}).flatMap((inner) =>
+    inner ? [{ node: inner, config: flow.flow?.nodes?.[inner.id] }, ...insideOf(inner)] : [],
+  );
 }
 
 const OUTSIDE = new Set(['http request', 'tcp request', 'file', 'exec']);

@@ -19,6 +19,7 @@ import { runtimeOf, type SluiceRuntime } from './runtime';
 import { SourceInbox } from './source-inbox';
 import { statusLine, type StatusLine } from './status';
 import type { NodeRED, RuntimeNode } from './types';
+import { UntrackedNotice } from './untracked-notice';
 
 const HOUR_MS = 3_600_000;
 const BODY_TIMEOUT_MS = 30_000;
@@ -78,6 +79,7 @@ class HttpSource implements Source {
   readonly #counters: DoorCounters = { unauthorized: 0, malformed: 0, tooLarge: 0, interrupted: 0 };
   readonly #removals: (() => void)[] = [];
   readonly #checking: NodeJS.Timeout;
+  readonly #untracked: UntrackedNotice;
   #flow: Entry | undefined;
   #runner: InboxRunner | undefined;
   #inbox: Inbox | undefined;
@@ -103,6 +105,7 @@ class HttpSource implements Source {
     }
     ({ id: this.id, type: this.type, z: this.z } = node);
     this.name = parts.name;
+    this.#untracked = new UntrackedNotice(node, runtime.registry, parts.config.treatLegacyAsDone);
     this.#warn = calmLog((text) => node.warn(text));
     if (this.#usesInbox) {
       const log = {
@@ -156,6 +159,7 @@ class HttpSource implements Source {
   resume(): void {
     this.#isOpen = true;
     this.#runner?.resume();
+    this.#untracked.deployed();
     this.#show();
   }
 
@@ -294,8 +298,11 @@ class HttpSource implements Source {
       return show('down', 'notHandled', { count: parked });
     if (!this.#isOpen) return show('waiting', 'paused');
     const trouble = this.#flow.trouble();
+    if (trouble !== undefined && trouble !== 'flow') return show('down', 'refusing', { sink: trouble });
+    // Where outcomes are unknown, that is why records aren't done.
+    const { count } = this.#untracked;
+    if (count > 0) return show('waiting', 'untrackable', { count });
     if (trouble === 'flow') return show('down', 'notDone');
-    if (trouble !== undefined) return show('down', 'refusing', { sink: trouble });
     const { accepted = 0 } = this.#flow.counters();
     show('ok', 'accepted', { count: accepted });
   }

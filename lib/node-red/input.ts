@@ -1,4 +1,4 @@
-import { SluiceError } from '../errors/errors';
+import { ownCodeOf } from '../errors/errors';
 import type { Message, RuntimeNode, Send } from './types';
 
 const asError = (reason: unknown) => (reason instanceof Error ? reason : new Error(String(reason)));
@@ -24,7 +24,5 @@ export function onInput(node: RuntimeNode, handle: (msg: Message, send: Send) =>
 
 /** A short text of an error for a node's status: its code without the prefix, else the start of its message. */
 export function errorLabel(error: unknown): string {
-  return error instanceof SluiceError
-    ? error.code.replace(/^ERR_SLUICE_/, '')
-    : asError(error).message.slice(0, 20);
+  return ownCodeOf(error)?.replace(/^ERR_SLUICE_/, '') ?? asError(error).message.slice(0, 20);
 }

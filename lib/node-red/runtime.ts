@@ -6,9 +6,11 @@ import { createMetrics, type Metrics } from '../metrics/metrics';
 import { Quota } from '../quota/quota';
 import { mountAdminRoutes } from './admin-routes';
 import { HttpFront } from './http-front';
+import { lateSendReporter } from './late-sends';
 import { readSettings, type SluiceSettings } from './settings';
 import { SharedInbox } from './shared-inbox';
 import type { FlowsEvent, NodeRED } from './types';
+import { asyncStoresOf, UntrackableNodes } from './untrackable-nodes';
 
 const MB = 1024 * 1024;
 
@@ -35,13 +37,22 @@ export function runtimeOf(RED: NodeRED): SluiceRuntime {
 
 function createRuntime(RED: NodeRED): SluiceRuntime {
   const settings = readSettings(RED.settings);
-  const registry = new Registry({ subflowReach: settings.subflowReach });
+  const getNode = (id: string) => RED.nodes.getNode(id);
+  const asyncStores = asyncStoresOf(RED.settings);
+  const untrackable = new UntrackableNodes(getNode, asyncStores);
+  const registry = new Registry({
+    subflowReach: settings.subflowReach,
+    asyncStores,
+    untrackableLive: (id) => untrackable.notesAt(id),
+  });
   const front = new HttpFront(RED, () => registry.ready);
   const lineage = createLineage({
     hooks: RED.hooks,
     events: RED.events,
-    getNode: (id) => RED.nodes.getNode(id),
+    getNode,
     generateId: () => RED.util.generateId(),
+    asyncStores,
+    packagedConfigs: (flows) => untrackable.packagedConfigs(flows),
     onFault: (fault) => RED.log.error(`sluice lineage: ${String(fault)}`),
   });
   // Before the registry's listeners: what those resume is followed from its first message on.
@@ -51,12 +62,21 @@ function createRuntime(RED: NodeRED): SluiceRuntime {
     front.refresh();
     registry.flowsStarted(config.flows);
   });
-  mountAdminRoutes(RED, registry, settings);
+  const metrics = createMetrics({ aliases: settings.metricAliases });
+  lineage.onLate(
+    lateSendReporter({
+      sourceName: (id) => registry.sources.find((source) => source.id === id)?.name,
+      getNode,
+      count: (source) => metrics.lateSend(source),
+      warn: (text) => RED.log.warn(`[sluice] ${text}`),
+    }),
+  );
+  mountAdminRoutes(RED, registry, lineage, settings);
   return {
     settings,
     registry,
     lineage,
-    metrics: createMetrics({ aliases: settings.metricAliases }),
+    metrics,
     front,
     bodyBudget: new Quota(settings.bodyBudgetMb * MB),
     inbox: new SharedInbox(() =>

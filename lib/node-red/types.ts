@@ -99,6 +99,7 @@ export interface RuntimeSettings {
   readonly userDir?: string;
   readonly httpNodeRoot?: string | false;
   readonly sluice?: Readonly<Record<string, unknown>>;
+  readonly contextStorage?: Readonly<Record<string, unknown>>;
   readonly [setting: string]: unknown;
 }
 

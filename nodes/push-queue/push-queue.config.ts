@@ -25,6 +25,8 @@ export interface PushQueueConfig {
   deliveryTimeoutMs: number;
   /** Unknown outcomes in a row before a record goes to the dead letters. */
   maxUnknown: number;
+  /** Count a delivery as done when it met nodes that never report completion. */
+  treatLegacyAsDone: boolean;
 }
 
 const FILE_NAME_SEGMENT = /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$/;
@@ -44,6 +46,7 @@ export const fields: Fields<PushQueueConfig> = {
   retryMaxMs: number(60_000, { min: 1, max: 86_400_000 }),
   deliveryTimeoutMs: number(60_000, { min: 1, max: 86_400_000 }),
   maxUnknown: number(5, { min: 1 }),
+  treatLegacyAsDone: flag(false),
 };
 
 /** Rules over several properties; the runtime refuses to start on one, the form marks it. */

@@ -2,6 +2,7 @@ import type { Source } from '#lib/delivery/contract';
 import type { Verdict } from '#lib/delivery/verdict';
 import type { SluiceRuntime } from '#lib/node-red/runtime';
 import type { Message, RuntimeNode } from '#lib/node-red/types';
+import { UntrackedNotice } from '#lib/node-red/untracked-notice';
 import type { LeasedRecord, QueueStore, Settlement } from '#lib/queue/contract';
 import { Drain } from '#lib/queue/drain';
 import type { DrainState, Readiness } from '#lib/queue/drain-options';
@@ -29,6 +30,7 @@ export class PushQueueOutput implements Source {
   readonly z: string;
   readonly entry = false;
   readonly #options: OutputOptions;
+  readonly #untracked: UntrackedNotice;
   #drain: Drain | undefined;
   #running = false;
 
@@ -37,10 +39,17 @@ export class PushQueueOutput implements Source {
     this.id = options.node.id;
     this.name = options.queue.name;
     this.z = options.node.z;
+    const { node, runtime, config } = options;
+    this.#untracked = new UntrackedNotice(node, runtime.registry, config.treatLegacyAsDone);
   }
 
   get state(): DrainState | undefined {
     return this.#drain?.state;
+  }
+
+  /** Nodes behind it that make outcomes unknown. */
+  get untrackable(): number {
+    return this.#untracked.count;
   }
 
   get inFlight(): number {
@@ -70,6 +79,7 @@ export class PushQueueOutput implements Source {
 
   resume(): void {
     this.#running = true;
+    this.#untracked.deployed();
     this.#drain?.resume();
   }
 
@@ -110,6 +120,7 @@ export class PushQueueOutput implements Source {
       lease: { queueId: node.id, seq: lease.seq },
       // The time, too: a queue in memory counts from 1 again after a restart.
       repeat: { scope: `${node.id} ${lease.seq} ${lease.storedAt}`, since: 0 },
+      treatLegacyAsDone: config.treatLegacyAsDone,
     });
   }
 

@@ -12,6 +12,7 @@ export function statusOf(
   fault: Error | undefined,
   drain: DrainState | undefined,
   sink: SinkStatus,
+  untrackable: number,
 ): readonly [Mood, StatusText] {
   const values = { records: sink['records'], pct: sink['fill_pct'] };
   if (fault !== undefined && 'code' in fault && fault.code === 'ERR_SLUICE_QUEUE_OPENING') {
@@ -25,5 +26,6 @@ export function statusOf(
     if (drain === 'sink_full') return ['waiting', { key: 'sinkFull', values }];
     if (drain === 'retrying') return ['waiting', { key: 'retrying', values }];
   }
+  if (untrackable > 0) return ['waiting', { key: 'untrackable', values: { count: untrackable } }];
   return ['ok', { key: 'holding', values }];
 }

@@ -106,7 +106,7 @@ function start(RED: NodeRED, node: RuntimeNode, config: PushQueueConfig): void {
 
   const line = statusLine(node);
   const show = () => {
-    const [mood, text] = statusOf(queue.fault, output.state, queue.status());
+    const [mood, text] = statusOf(queue.fault, output.state, queue.status(), output.untrackable);
     line.show(mood, 'text' in text ? text.text : RED._(`push-queue.status.${text.key}`, text.values));
   };
   show();

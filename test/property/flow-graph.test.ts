@@ -19,7 +19,7 @@ describe('the walk on random flows', () => {
   it('O17 meets exactly the nodes that a naive walk of single messages meets', () => {
     fc.assert(
       fc.property(flow, (flows) => {
-        const graph = buildFlowGraph(flows, everythingIsASink);
+        const graph = buildFlowGraph(flows, { roleOf: everythingIsASink });
         for (const { id: liveId, path } of sourcesOf(flows)) {
           const { sinks } = reach(graph, liveId, { subflowReach: 'exact' });
           expect([...sinks].sort()).toEqual(walkNaively(flows, path, true).met);

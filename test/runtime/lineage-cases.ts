@@ -28,6 +28,8 @@ export interface Case {
   readonly verdicts: readonly string[];
   readonly msg?: object;
   readonly timeoutMs?: number;
+  /** The source takes nodes that can't be tracked as done. */
+  readonly trusted?: boolean;
   /** Signs of life after `done`. */
   readonly late?: number;
   /** How many messages the sink has finished with when the verdicts are there; not given where that may vary. */
@@ -54,6 +56,7 @@ export function verdictCases(): Case[] {
     ['a', type, targets, properties],
     sink,
   ];
+  const sendsLate = toSink('function', func('setTimeout(() => node.send({payload: 2}), 300)'));
   return [
     one('a sink', 'done', [['a', 't-sink', '']]),
     one('a sink that fails', 'failed', [['a', 't-sink', '', { fail: 'plain' }]]),
@@ -86,12 +89,8 @@ export function verdictCases(): Case[] {
       toSink('function', func('setTimeout(() => { node.send({payload: 2}); node.done(); }, 100)')),
       { delivered: 1 },
     ),
-    one(
-      'a function with node.send in a callback, without node.done',
-      'done',
-      toSink('function', func('setTimeout(() => node.send({payload: 2}), 300)')),
-      { late: 1 },
-    ),
+    one('a function with node.send in a callback, without node.done', 'unknown', sendsLate),
+    one('the same function, trusted,', 'done', sendsLate, { trusted: true, late: 1 }),
     one(
       'a function that awaits and returns',
       'done',
@@ -145,7 +144,11 @@ export function verdictCases(): Case[] {
       nodes: toSink('delay', rateLimit(1, true)),
       verdicts: ['done', 'done', 'done'],
     },
-    one('a trigger with a second message', 'done', toSink('trigger', trigger), { late: 1 }),
+    one('a trigger with a second message', 'unknown', toSink('trigger', trigger)),
+    one('the same trigger, trusted,', 'done', toSink('trigger', trigger), { trusted: true, late: 1 }),
+    one('a trigger without a second message', 'done', toSink('trigger', { ...trigger, op2type: 'nul' }), {
+      delivered: 1,
+    }),
     {
       name: 'a filter that blocks the second record',
       nodes: toSink('rbe', rbe),
@@ -188,6 +191,10 @@ export function verdictCases(): Case[] {
     ]),
     one('a subflow', 'done', toSink('subflow:slow', { env: [] }), { delivered: 1 }),
     one('an error inside a subflow', 'failed', toSink('subflow:slow', { env: [] }), {
+      msg: { payload: 'fail' },
+    }),
+    one('a packaged subflow', 'done', toSink('packaged-slow', {}), { delivered: 1 }),
+    one('an error inside a packaged subflow', 'failed', toSink('packaged-slow', {}), {
       msg: { payload: 'fail' },
     }),
     one('a junction', 'done', toSink('junction', {}), { delivered: 1 }),

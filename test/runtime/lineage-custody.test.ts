@@ -55,6 +55,29 @@ describe('O1 a caught error', () => {
     expect(await rig.fire('z.src')).toMatchObject({ kind: 'failed' });
   });
 
+  it.each([
+    ['its own group', 'z.near', DONE],
+    ['a group around that', 'z.around', DONE],
+    ['another group', 'z.far', { kind: 'failed', failure: 'permanent' }],
+  ])('is done by a catch node for %s only if that is where it happened', async (_, group, verdict) => {
+    const groupOf = (id: string, g: object, ...nodes: string[]) => ({
+      ...{ id: `z.${id}`, type: 'group', z: 'z', nodes: nodes.map((node) => `z.${node}`) },
+      ...g,
+    });
+    await rig.nodeRed.deploy([
+      ...tab('z', [
+        ['src', 't-source', 'bad'],
+        ['bad', 't-sink', '', { fail: 'permanent', ms: 5, g: 'z.near' }],
+        ['c', 'catch', 'sink', { scope: 'group', uncaught: false, g: group }],
+        ['sink', 't-sink', '', { ms: 30, custody: 'any' }],
+      ]),
+      groupOf('near', { g: 'z.around' }, 'bad', ...(group === 'z.near' ? ['c'] : [])),
+      groupOf('around', {}, 'near', ...(group === 'z.around' ? ['c'] : [])),
+      groupOf('far', {}, ...(group === 'z.far' ? ['c'] : [])),
+    ]);
+    expect(await rig.fire('z.src')).toMatchObject(verdict);
+  });
+
   it('fails when only one of two errors ended in custody', async () => {
     await deploy([
       ['src', 't-source', 'bad worse'],

@@ -56,6 +56,7 @@ const HOLDERS: [name: string, holder: string, nodes: TabNode[], more?: FlowNode[
   ],
   ['a function that waits', 'z.a', [['a', 'function', 'sink', func('await new Promise(() => {})')]]],
   ['a subflow', 'z.a', [['a', 'subflow:long', 'sink', { env: [] }]], longSubflow],
+  ['a packaged subflow', 'z.a', [['a', 'packaged-long', 'sink']]],
 ];
 
 describe.each(TYPES)('N13 a %s deploy', (type) => {

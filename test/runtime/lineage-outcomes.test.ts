@@ -196,7 +196,7 @@ describe('O1 nodes that break the rules', () => {
     await waitFor('both signs of life', () => rig.late.length === 2);
     expect(rig.late).toEqual(
       expect.arrayContaining([
-        { what: 'send', nodeId: 'z.sink', sourceId: 'z.src', recordId: 'late-one' },
+        { what: 'send', nodeId: 'z.l', sourceId: 'z.src', recordId: 'late-one' },
         { what: 'error', nodeId: 'z.e', sourceId: 'z.src', recordId: 'late-one' },
       ]),
     );

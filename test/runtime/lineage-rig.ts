@@ -41,7 +41,9 @@ export async function startLineageRig(
   settings: Record<string, unknown> = {},
   lingerMs = 10_000,
 ): Promise<LineageRig> {
-  const nodesDir = [join(import.meta.dirname, '../harness/lineage-nodes')];
+  const nodesDir = ['lineage-nodes', 'packaged-subflow'].map((folder) =>
+    join(import.meta.dirname, '../harness', folder),
+  );
   const nodeRed = await startNodeRed({ nodesDir, settings });
   const faults: unknown[] = [];
   const deps = { ...lineageDepsOf(nodeRed.RED), lingerMs, onFault: (fault: unknown) => faults.push(fault) };

@@ -54,7 +54,8 @@ export function describeVerdicts(settings: Record<string, unknown>): void {
     it.each(cases.map((each, index) => ({ ...each, index })))('$name is $verdicts', async (each) => {
       const source = `case${each.index}.src`;
       const msg = { payload: 'p', topic: 't', ...each.msg };
-      const options = each.timeoutMs === undefined ? {} : { timeoutMs: each.timeoutMs };
+      const { timeoutMs = 4000, trusted = false } = each;
+      const options = { timeoutMs, treatLegacyAsDone: trusted };
       const verdicts = await Promise.all(
         each.verdicts.map(() => rig.fire(source, structuredClone(msg), options)),
       );

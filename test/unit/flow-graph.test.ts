@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { roleOf } from '#lib/flow-graph/flow-graph';
+import { buildFlowGraph, reach, roleOf } from '#lib/flow-graph/flow-graph';
 import { T, exactly, from, node, on, pass, queue, sink, subflow, tab, webhook } from './flow-graph-flows';
 
 describe('a queue', () => {
@@ -118,6 +118,36 @@ describe('what lineage cannot track', () => {
     ['a trigger that repeats', { op1type: 'str', op2type: 'nul', duration: '-250' }, true],
   ])('is %s', (_, more, expected) => {
     expect(untrackable('trigger', more)).toEqual(expected ? ['n'] : []);
+  });
+
+  it.each([
+    ['a switch', {}, false],
+    ['a switch that recreates sequences', { repair: true }, true],
+    ['a switch with a rule for the last messages', { rules: [{ t: 'tail', v: 1 }] }, true],
+    ['a switch on a store in memory', { property: 'k', propertyType: 'flow' }, false],
+    ['a switch on a store that answers later', { property: '#:(slow)::k', propertyType: 'global' }, true],
+    [
+      'a rule that reads such a store',
+      { rules: [{ t: 'btwn', v: '1', vt: 'num', v2: '#:(slow)::k', v2t: 'flow' }] },
+      true,
+    ],
+    [
+      'an expression that may read one',
+      { property: '$flowContext("k","slow")', propertyType: 'jsonata' },
+      true,
+    ],
+    [
+      'an expression that reads none',
+      { rules: [{ t: 'jsonata_exp', v: '$now() > 1', vt: 'jsonata' }] },
+      false,
+    ],
+    ['a rule that is such an expression', { rules: [{ t: 'jsonata_exp', v: '$globalContext("k")' }] }, true],
+  ])('is %s', (_, more, expected) => {
+    const graph = buildFlowGraph([T, webhook('n'), node('n', 'switch', [[]], more)], {
+      asyncStores: new Set(['slow']),
+    });
+    const found = reach(graph, 'W', { subflowReach: 'conservative' }).untrackable;
+    expect(found.map(({ id }) => id)).toEqual(expected ? ['n'] : []);
   });
 
   it('is function code that sends from a callback', () => {

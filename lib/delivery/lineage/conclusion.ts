@@ -1,6 +1,6 @@
 /** What a quiet or interrupted attempt comes to. Pure: the rules of the verdict, apart from how they are observed. */
 import type { ErrorCode } from '../../errors/codes';
-import { DeliveryError, failureClassOf, type FailureClass } from '../../errors/errors';
+import { failureClassOf, retryAfterOf, type FailureClass } from '../../errors/errors';
 import { DONE, type Verdict } from '../verdict';
 
 /** An error that an attempt has met. */
@@ -40,7 +40,7 @@ export function foldIncidents(incidents: readonly Incident[] | undefined): Failu
 export function foldError(before: Failure | undefined, thrown: unknown): Failure {
   const error = toError(thrown);
   const failure = failureClassOf(error);
-  const retryAfterMs = error instanceof DeliveryError ? error.retryAfterMs : undefined;
+  const retryAfterMs = retryAfterOf(error);
   if (!before) return { failure, error, retryAfterMs };
   const wait =
     retryAfterMs === undefined ? before.retryAfterMs : Math.max(retryAfterMs, before.retryAfterMs ?? 0);

@@ -13,8 +13,8 @@ interface Surroundings {
   attempts(): Iterable<Attempt>;
   end(token: Token): void;
   abort(attempt: Attempt): void;
-  /** Flows run, and these are they. */
-  started(flows: readonly FlowConfigNode[]): void;
+  /** These flows are about to run, or run. */
+  known(flows: readonly FlowConfigNode[]): void;
 }
 
 export class DeployWindow {
@@ -23,6 +23,7 @@ export class DeployWindow {
   private readonly listeners: readonly (readonly [event: string, listener: (event: FlowsEvent) => void])[] = [
     ['flows:stopping', () => (this.phase = 'stopping')],
     ['flows:stopped', () => this.stopped()],
+    ['flows:starting', ({ config }) => this.around.known(config.flows)],
     ['flows:started', ({ config }) => this.started(config.flows)],
   ];
 
@@ -61,7 +62,7 @@ export class DeployWindow {
 
   private started(flows: readonly FlowConfigNode[]): void {
     this.phase = 'running';
-    this.around.started(flows);
+    this.around.known(flows);
   }
 
   private stopped(): void {

@@ -5,10 +5,10 @@ import type { Verdict } from '../verdict';
 import { Aggregation } from './aggregation';
 import { Attempt, type AttemptContext, type Owners } from './attempt';
 import { aborted, concludeQuiet, concludeTimeout } from './conclusion';
-import { CollectingSwitches } from './collecting-switches';
 import type { Trace, TrackOptions } from './contract';
 import { ErrorTracking } from './error-tracking';
 import { DeployWindow } from './deploy-window';
+import { LateSenders } from './late-senders';
 import { MessageTrace } from './message-trace';
 import { PacedRelease } from './paced-release';
 import { QuietCheck } from './quiet-check';
@@ -39,7 +39,7 @@ class HookedLineage implements RuntimeLineage {
   private readonly window: DeployWindow;
   private readonly paced: PacedRelease;
   private readonly aggregation: Aggregation;
-  private readonly collecting = new CollectingSwitches();
+  private readonly lateSenders: LateSenders;
   private readonly errors: ErrorTracking;
   private readonly tracking: Tracking;
   private readonly attemptContext: AttemptContext;
@@ -61,12 +61,13 @@ class HookedLineage implements RuntimeLineage {
     this.tokens = new Tokens((attempt) => this.quiet.request(attempt));
     this.aggregation = new Aggregation(this.tokens);
     const abort = (attempt: Attempt): void => attempt.conclude(aborted('ERR_SLUICE_DELIVERY_ABORTED'));
+    this.lateSenders = new LateSenders(deps.asyncStores);
     this.window = new DeployWindow(deps.events, {
       getNode: deps.getNode,
       attempts: () => this.resolution.attempts(),
       end: (token) => void this.tokens.end(token),
       abort,
-      started: (flows) => this.collecting.learn(flows),
+      known: (flows) => this.lateSenders.learn([...flows, ...(deps.packagedConfigs?.(flows) ?? [])]),
     });
     this.paced = new PacedRelease(this.timers, (token) => this.window.finished(token));
     const late = (owners: Owners, node: RuntimeNode, what: LateEvent['what']): void => {
@@ -79,7 +80,7 @@ class HookedLineage implements RuntimeLineage {
       aggregation: this.aggregation,
       window: this.window,
       paced: this.paced,
-      collecting: this.collecting,
+      lateSenders: this.lateSenders,
       getNode: deps.getNode,
       abort,
       errors: this.errors,

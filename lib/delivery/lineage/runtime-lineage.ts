@@ -1,12 +1,13 @@
 import type { EventEmitter } from 'node:events';
-import type { Hooks, RuntimeNode } from '../../node-red/types';
+import type { AsyncStores } from '../../flow-graph/flow-graph';
+import type { FlowConfigNode, Hooks, RuntimeNode } from '../../node-red/types';
 import type { Lineage } from './contract';
 import type { Timers } from './timers';
 
 /** A sign of life of a record whose verdict was `done`: what it carries is no longer waited for by anyone. */
 export interface LateEvent {
   readonly what: 'send' | 'error';
-  /** The node that was sent to, or that reported the error. */
+  /** The node that sent, or that reported the error. */
   readonly nodeId: string;
   readonly sourceId: string;
   readonly recordId: string;
@@ -20,6 +21,9 @@ export interface LineageDeps {
   generateId(): string;
   /** A mistake inside the lineage: it is contained, and the attempts it concerns end by timeout. */
   readonly onFault: (fault: unknown) => void;
+  readonly asyncStores?: AsyncStores;
+  /** Properties of the nodes inside packaged subflows, which the flow JSON doesn't show. */
+  readonly packagedConfigs?: (flows: readonly FlowConfigNode[]) => readonly FlowConfigNode[];
   readonly timers?: Timers;
   /** How long the hooks stay after the last verdict; they are too slow to add and remove for each record. */
   readonly lingerMs?: number;

@@ -14,9 +14,9 @@ import type {
 } from '../../node-red/types';
 import type { Aggregation } from './aggregation';
 import type { Attempt, Owners } from './attempt';
-import type { CollectingSwitches } from './collecting-switches';
 import type { DeployWindow } from './deploy-window';
 import type { ErrorTracking } from './error-tracking';
+import type { LateSenders } from './late-senders';
 import type { PacedRelease } from './paced-release';
 import { isLive, type Resolution } from './resolution';
 import type { Entry, Token, Tokens } from './tokens';
@@ -27,7 +27,7 @@ export interface TrackingParts {
   readonly aggregation: Aggregation;
   readonly window: DeployWindow;
   readonly paced: PacedRelease;
-  readonly collecting: CollectingSwitches;
+  readonly lateSenders: LateSenders;
   readonly errors: ErrorTracking;
   readonly getNode: (id: string) => RuntimeNode | null;
   readonly abort: (attempt: Attempt) => void;
@@ -96,7 +96,7 @@ export class Tracking implements MessageHooks {
     let entry = this.routed === event ? this.routedEntry : resolution.sent(event.msg, sender);
     this.routed = this.routedEntry = undefined;
     if (!entry || !destination) return;
-    if (!isLive(entry.owners)) return this.parts.late(entry.owners, destination, 'send');
+    if (!isLive(entry.owners)) return this.parts.late(entry.owners, sender, 'send');
     if (resolution.entryOf(event.msg) !== entry) {
       const { owners, incident } = entry;
       entry = resolution.bind(event.msg, owners);
@@ -151,7 +151,7 @@ export class Tracking implements MessageHooks {
   }
 
   onComplete(event: HookCompleteEvent): void {
-    const { resolution, tokens, aggregation, window, errors } = this.parts;
+    const { resolution, tokens, aggregation, window, errors, lateSenders } = this.parts;
     const { msg, error } = event;
     const { node } = event.node;
     if (error) errors.completed(node, error, msg);
@@ -159,23 +159,20 @@ export class Tracking implements MessageHooks {
     const token = entry && tokens.find(entry, node);
     if (!token || token.received === 0) return;
     if (!error) aggregation.finishing(token);
+    if (lateSenders.maySendLater(node, msg)) loseTrack(token);
     window.finished(token);
   }
 
   private finishLegacy(token: Token, msg: Message): void {
-    const { collecting, paced, window } = this.parts;
+    const { lateSenders, paced, window } = this.parts;
     const { node } = token.place;
     const kind = legacyKindOf(node);
-    const keptBack = kind === 'queued' && collecting.keepsBack(node, msg);
-    if (kind === 'queued' && !keptBack) {
+    const isLate = lateSenders.maySendLater(node, msg);
+    if (kind === 'queued' && !isLate) {
       paced.add(token);
       return;
     }
-    if (kind === 'opaque' || keptBack) {
-      for (const owner of token.owners) {
-        if (!owner.treatLegacyAsDone) (owner.untracked ??= new Set()).add(node.id);
-      }
-    }
+    if (kind === 'opaque' || isLate) loseTrack(token);
     window.finished(token);
   }
 
@@ -192,6 +189,13 @@ export class Tracking implements MessageHooks {
 
   private isRoutable(event: HookSendEvent): boolean {
     return Boolean(routeTarget(event.source.node, event.destination.id, this.parts.getNode));
+  }
+}
+
+/** From here on nobody can tell what still comes of the message. */
+function loseTrack({ owners, place }: Token): void {
+  for (const owner of owners) {
+    if (!owner.treatLegacyAsDone) (owner.untracked ??= new Set()).add(place.node.id);
   }
 }
 

@@ -1,0 +1,31 @@
+import type { LateEvent } from '../delivery/lineage/runtime-lineage';
+import { calmLog } from './calm-log';
+import type { RuntimeNode } from './types';
+
+interface LateSendDeps {
+  readonly sourceName: (id: string) => string | undefined;
+  readonly getNode: (id: string) => RuntimeNode | null;
+  /** Counts one for the metrics, by the source's name. */
+  readonly count: (source: string) => void;
+  readonly warn: (text: string) => void;
+}
+
+/**
+ * Counts signs of life after `done`, and warns of them: the origin has been told to forget the record, so nobody waits
+ * for what comes late.
+ */
+export function lateSendReporter(deps: LateSendDeps): (event: LateEvent) => void {
+  const warn = calmLog(deps.warn);
+  return ({ what, nodeId, sourceId, recordId }) => {
+    const source = deps.sourceName(sourceId) ?? sourceId;
+    deps.count(source);
+    const node = deps.getNode(nodeId);
+    const named = node ? `${node.type} "${node.name || nodeId}" (${nodeId})` : nodeId;
+    const did = what === 'send' ? 'sent something on' : 'reported an error';
+    warn(
+      `${sourceId} ${nodeId}`,
+      `${named} ${did} for record ${recordId} of "${source}" after it was done: ` +
+        'the node has to call done() after its last send, or its records can be lost unseen',
+    );
+  };
+}
