@@ -33,7 +33,8 @@ export function medianOf(results: readonly LoadResult[]): LoadResult {
 export function makeRecords(count = 256): Buffer[] {
   return Array.from({ length: count }, (_, index) => {
     const record = Buffer.alloc(RECORD_BYTES);
-    for (let at = 0; at < RECORD_BYTES; at++) record[at] = 32 + ((at * 7 + index * 31 + ((at * index) >> 3)) % 94);
+    for (let at = 0; at < RECORD_BYTES; at++)
+      record[at] = 32 + ((at * 7 + index * 31 + ((at * index) >> 3)) % 94);
     return record;
   });
 }
@@ -68,7 +69,12 @@ export async function appendLoad(target: Appender, producers: number, ms: number
   delay.disable();
   stopped = true;
   await all;
-  return { perSecond, p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99), loopP99: delay.percentile(99) / 1e6 };
+  return {
+    perSecond,
+    p50: quantile(latencies, 0.5),
+    p99: quantile(latencies, 0.99),
+    loopP99: delay.percentile(99) / 1e6,
+  };
 }
 
 export function pause(ms: number): Promise<void> {

@@ -72,6 +72,7 @@ export const ERROR_CODES = {
   ERR_SLUICE_QUEUE_REJECTED: 'a record was rejected for good by its destination',
   ERR_SLUICE_QUEUE_ATTEMPTS_SPENT: 'a record was delivered as often as allowed, without success',
   ERR_SLUICE_QUEUE_OUTCOME_UNKNOWN: 'deliveries of a record ended without a known outcome too often in a row',
+  ERR_SLUICE_QUEUE_CRASHES: 'the process ended each time a record was delivered',
   // rest-sink
   ERR_SLUICE_REST_BACKLOG_FULL: 'the backlog of a REST sink is full; the origin keeps the record',
   ERR_SLUICE_REST_BUSY: 'the destination is overloaded or failing; it is tried again',

@@ -32,6 +32,8 @@ export class MemoryStore implements QueueStore {
   readonly #live = new Map<number, Entry>();
   readonly #queued = new Map<number, Entry>();
   readonly #leased = new Map<number, Entry>();
+  /** Those of them that failed before. */
+  readonly #leasedParked = new Set<number>();
   readonly #parked = new Map<number, Entry>();
   readonly #due = new DueOrder();
   readonly #keys = new Map<string, KeyedRecord>();
@@ -67,22 +69,22 @@ export class MemoryStore implements QueueStore {
     return Promise.resolve({ seq, duplicate: false });
   }
 
-  lease(maxRecords: number, maxBytes: number): Promise<LeasedRecord[]> {
+  lease(maxRecords: number, maxBytes: number, maxParked = Infinity): Promise<LeasedRecord[]> {
     if (this.#closed) return Promise.reject(closedError());
     const leased: LeasedRecord[] = [];
     let bytes = 0;
     for (;;) {
       if (leased.length >= maxRecords) break;
-      const next = this.#nextLeasable();
+      const next = this.#nextLeasable(maxParked);
       if (next === undefined) break;
       bytes += next.record.byteLength;
       // The first one always goes, or a record larger than maxBytes would never be delivered.
       if (bytes > maxBytes && leased.length > 0) break;
       this.#due.remove(next.seq);
       this.#parked.delete(next.seq);
-      this.#queued.delete(next.seq);
+      if (!this.#queued.delete(next.seq)) this.#leasedParked.add(next.seq);
       this.#leased.set(next.seq, next);
-      leased.push({ ...next });
+      leased.push({ ...next, crashes: 0 });
     }
     return Promise.resolve(leased);
   }
@@ -91,6 +93,7 @@ export class MemoryStore implements QueueStore {
     if (this.#closed) return Promise.reject(closedError());
     const entry = this.#leased.get(settlement.seq);
     if (entry === undefined) return Promise.resolve();
+    this.#leasedParked.delete(entry.seq);
     if (settlement.outcome === 'retry') {
       if (settlement.spend) entry.attempts += 1;
       if (settlement.unknown) entry.unknowns += 1;
@@ -141,10 +144,11 @@ export class MemoryStore implements QueueStore {
     return Promise.resolve();
   }
 
-  #nextLeasable(): Entry | undefined {
+  #nextLeasable(maxParked: number): Entry | undefined {
     const due = this.#due.first();
-    if (due !== undefined && due.dueAt <= this.now()) return this.#parked.get(due.id);
-    return first(this.#queued);
+    const parked = due !== undefined && due.dueAt <= this.now() ? this.#parked.get(due.id) : undefined;
+    const queued = first(this.#queued);
+    return this.#leasedParked.size < maxParked ? (parked ?? queued) : (queued ?? parked);
   }
 
   /** Parked records go first, then the oldest queued ones, those out for delivery last: their settlement is ignored. */
@@ -154,6 +158,7 @@ export class MemoryStore implements QueueStore {
         if (this.#bytes <= limit) return;
         this.#take(from, entry.seq);
         this.#due.remove(entry.seq);
+        this.#leasedParked.delete(entry.seq);
         this.#forgetKeyOf(entry);
         this.#evicted += 1;
         this.#evictedBytes += entry.record.byteLength;

@@ -10,6 +10,16 @@ export class Leases {
     return this.#parkedCount;
   }
 
+  get size(): number {
+    return this.#parked.size;
+  }
+
+  /** Seqs of the parked ones. */
+  parkedSeqs(): number[] {
+    if (this.#parkedCount === 0) return [];
+    return [...this.#parked].filter(([, parked]) => parked).map(([seq]) => seq);
+  }
+
   has(seq: number): boolean {
     return this.#parked.has(seq);
   }

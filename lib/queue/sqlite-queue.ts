@@ -31,12 +31,14 @@ export class SqliteQueue {
   ) {
     this.db = file.db;
     this.#records = new QueueRecords(file.db, options);
-    this.#records.adoptLeases(options.leased);
+    if (options.restarted) this.#records.adoptLeases(options.leased);
+    else this.#blameLeases(options.now);
   }
 
   run(batches: readonly QueueBatch[]): Answer<QueueReply>[] {
     const outcomes = this.#write(batches);
     const leases = batches.map((batch) => this.#lease(batch));
+    if (this.#records.leasesChanged) this.#noteLeases();
     const state = this.state;
     return batches.map((_, index) => {
       const leased = leases[index];
@@ -83,6 +85,47 @@ export class SqliteQueue {
       // Upkeep may fail, on a full disk for example: the next write tells its producers why.
     }
     return false;
+  }
+
+  #blameLeases(now: number): void {
+    if (!this.#records.leftLeases) return;
+    try {
+      this.#transaction(now, () => this.#records.blameLeases());
+    } catch (error) {
+      // On a full disk the records are still there, and nobody is to blame.
+      if (this.#note(error).kind === 'corrupt') throw error;
+    }
+  }
+
+  close(): void {
+    try {
+      this.#withoutSync(() => this.#records.endLeases());
+    } catch {
+      // Then the next process is careful without need.
+    }
+    this.file.close();
+  }
+
+  /** Best effort: it only tells the next process what may have ended this one. */
+  #noteLeases(): void {
+    try {
+      this.#withoutSync(() => this.#records.saveLeases());
+    } catch (error) {
+      this.#records.leasesUnsaved();
+      this.#note(error);
+    }
+  }
+
+  /** For what has to outlive the process, not the computer. */
+  #withoutSync(work: () => void): void {
+    this.db.exec('PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE');
+    try {
+      work();
+      this.db.exec('COMMIT');
+    } finally {
+      if (this.db.inTransaction) this.db.exec('ROLLBACK');
+      this.db.exec('PRAGMA synchronous = FULL');
+    }
   }
 
   #write(batches: readonly QueueBatch[]): Outcome[] {

@@ -10,13 +10,16 @@ import type { Chunk } from './sqlite-chunk';
 import { CHUNK_BYTES, Chunks } from './sqlite-chunks';
 import { CountersRow, type Counters } from './sqlite-counters';
 import { RememberedKeys } from './sqlite-keys';
+import { LeaseJournal } from './sqlite-lease-journal';
 import { Leases } from './sqlite-leases';
 import { DeadRows, ParkedRows, type ParkedRow } from './sqlite-parked';
+import { Suspects } from './sqlite-suspects';
 import { FRAME_BYTES, type AppendBatch, type Leased, type LeaseRequest } from './sqlite-wire';
 
 /** Settled records may take this much of the file; beyond it, the live ones of old chunks are moved out. */
 const MAX_WASTED_BYTES = 32 * 2 ** 20;
 
+type Give = (lease: Omit<Leased, 'crashes'>, parked: boolean) => boolean;
 type Retry = Extract<Settlement, { outcome: 'retry' }>;
 type Dead = Extract<Settlement, { outcome: 'dead' }>;
 
@@ -33,6 +36,8 @@ export class QueueRecords {
   readonly #dead: DeadRows;
   readonly #keys: RememberedKeys;
   readonly #leases = new Leases();
+  readonly #journal: LeaseJournal;
+  readonly #suspects: Suspects;
   #cursor = 0;
   #nextDueAt: { at: number | undefined } | undefined;
 
@@ -46,6 +51,8 @@ export class QueueRecords {
     this.#parked = new ParkedRows(db);
     this.#dead = new DeadRows(db);
     this.#keys = new RememberedKeys(db, limits.maxKeys);
+    this.#journal = new LeaseJournal(db);
+    this.#suspects = new Suspects(db);
   }
 
   /** Stores what isn't a duplicate, then evicts if the batch says so. */
@@ -101,19 +108,23 @@ export class QueueRecords {
     else this.#bury(settlement, now);
   }
 
-  /** Gives records out, at least one if there is any, whatever its size. Changes nothing in the file. */
-  lease({ maxRecords, maxBytes }: LeaseRequest, now: number): Leased[] {
+  /** Gives records out, at least one if there is any, whatever its size. `saveLeases` must follow. */
+  lease({ maxRecords, maxBytes, maxParked = Infinity }: LeaseRequest, now: number): Leased[] {
     const leases: Leased[] = [];
     let room = maxBytes;
-    const give = (lease: Leased, parked: boolean) => {
+    const give: Give = (lease, parked) => {
       if (leases.length > 0 && lease.record.byteLength > room) return false;
+      if (!this.#suspects.mayGo(lease.seq, this.#leases.size, now)) return false;
       room -= lease.record.byteLength;
-      leases.push(lease);
+      leases.push({ ...lease, crashes: this.#suspects.crashesOf(lease.seq) });
       this.#give(lease.seq, parked);
       return true;
     };
     try {
-      if (this.#leaseParked(maxRecords, now, give)) this.#leaseQueued(maxRecords - leases.length, give);
+      const share = Math.min(maxRecords, Math.max(0, maxParked - this.#leases.parkedCount));
+      const more = this.#leaseParked(share, now, give) && this.#leaseQueued(maxRecords - leases.length, give);
+      if (more) this.#leaseParked(maxRecords - leases.length, now, give);
+      this.#journal.advance(this.#cursor);
       return leases;
     } catch (error) {
       for (const { seq } of leases) this.#end(seq);
@@ -130,6 +141,50 @@ export class QueueRecords {
     this.#chunks.save();
     this.#keys.save(now);
     this.#row.write(this.counters);
+    this.saveLeases();
+  }
+
+  get leasesChanged(): boolean {
+    return this.#journal.changed;
+  }
+
+  /** Writes what is out, so that a crash can be blamed. */
+  saveLeases(): void {
+    if (this.#journal.changed) this.#journal.save(this.#leases.parkedSeqs());
+  }
+
+  /** They could not be written: next time again. */
+  leasesUnsaved(): void {
+    this.#journal.touch();
+  }
+
+  /** The process ended in good order: nobody is to blame. */
+  endLeases(): void {
+    this.#journal.clear();
+  }
+
+  /** Whether the process before this one ended while records were out. */
+  get leftLeases(): boolean {
+    return this.#journal.left;
+  }
+
+  /** The process before this one ended while records were out. They are parked, due first, each with one crash more. */
+  blameLeases(): void {
+    const { cursor, parked } = this.#journal.read();
+    for (const seq of parked) {
+      if (!this.#parked.get(seq)) continue;
+      this.#parked.postpone(seq, 0, { attempts: 0, unknowns: 0, keepUnknowns: true });
+      this.#suspects.crashed(seq);
+    }
+    for (let seq = 0; seq < cursor; seq++) {
+      const chunk = this.#chunks.from(seq);
+      if (!chunk) break;
+      seq = Math.max(seq, chunk.first);
+      if (seq >= cursor || chunk.isSettled(seq)) continue;
+      this.#park(seq, 0, { attempts: 0, unknowns: 0 });
+      this.#suspects.crashed(seq);
+    }
+    this.#journal.clear();
   }
 
   committed(): void {
@@ -139,6 +194,8 @@ export class QueueRecords {
 
   rolledBack(): void {
     this.#leases.rolledBack();
+    this.#journal.touch();
+    this.#suspects.reload();
     this.#keys.rolledBack();
     this.#chunks.reset();
     this.#cursor = 0;
@@ -176,8 +233,9 @@ export class QueueRecords {
     return Math.min(parked ?? Infinity, queued ?? Infinity);
   }
 
-  #leaseParked(maxRecords: number, now: number, give: (lease: Leased, parked: boolean) => boolean): boolean {
-    if ((this.nextDueAt ?? Infinity) > now) return true;
+  /** False when `give` didn't take one. */
+  #leaseParked(maxRecords: number, now: number, give: Give): boolean {
+    if (maxRecords === 0 || (this.nextDueAt ?? Infinity) > now) return true;
     let given = 0;
     for (const seq of this.#parked.due(now, maxRecords + this.#leases.parkedCount)) {
       if (given === maxRecords) break;
@@ -190,28 +248,32 @@ export class QueueRecords {
     return true;
   }
 
-  #leaseQueued(maxRecords: number, give: (lease: Leased, parked: boolean) => boolean): void {
+  /** False when `give` didn't take one. */
+  #leaseQueued(maxRecords: number, give: Give): boolean {
     let left = maxRecords;
     while (left > 0 && this.#cursor < this.counters.next) {
       const chunk = this.#chunks.from(this.#cursor);
-      if (!chunk) return;
+      if (!chunk) return true;
       const content = this.#chunks.contentOf(chunk);
       for (let seq = Math.max(this.#cursor, chunk.first); seq < chunk.end; seq++) {
         this.#cursor = seq;
         if (chunk.isSettled(seq) || this.#leases.has(seq)) continue;
         const record = chunk.recordIn(content, seq);
         const lease = { seq, attempts: 0, unknowns: 0, storedAt: chunk.storedAt, record };
-        if (left === 0 || !give(lease, false)) return;
+        if (left === 0) return true;
+        if (!give(lease, false)) return false;
         left--;
       }
       this.#cursor = chunk.end;
     }
+    return true;
   }
 
   #retry({ seq, dueAt, spend, unknown }: Retry): void {
     const parked = this.#end(seq);
     if (parked === undefined) return;
     this.#nextDueAt = undefined;
+    if (spend) this.#suspects.clear(seq);
     const attempts = spend ? 1 : 0;
     const unknowns = unknown ? 1 : 0;
     // A refusal says nothing about the deliveries before it.
@@ -255,6 +317,7 @@ export class QueueRecords {
     const bytes = parked ? this.#parked.delete(seq) : this.#settleInChunk(seq);
     this.counters.records--;
     this.counters.bytes -= bytes;
+    this.#suspects.clear(seq);
     if (parked) {
       this.counters.parked--;
       this.#nextDueAt = undefined;
@@ -317,12 +380,18 @@ export class QueueRecords {
 
   #give(seq: number, parked: boolean): void {
     this.#leases.give(seq, parked);
-    if (parked) this.#nextDueAt = undefined;
+    if (!parked) return;
+    this.#nextDueAt = undefined;
+    this.#journal.touch();
   }
 
   #end(seq: number): boolean | undefined {
     const parked = this.#leases.end(seq);
-    if (parked) this.#nextDueAt = undefined;
+    this.#suspects.ended(seq);
+    if (parked) {
+      this.#nextDueAt = undefined;
+      this.#journal.touch();
+    }
     return parked;
   }
 }

@@ -85,6 +85,7 @@ class WorkerStore implements SqliteStore {
   /** Seqs on lease, for a worker that has to be started again. */
   readonly #leased = new Set<number>();
   readonly #unsettled = new Map<number, Settlement>();
+  #restarted = false;
   readonly #changeListeners = new Set<() => void>();
   readonly #health = new Health(
     () => this.#probe(),
@@ -103,6 +104,7 @@ class WorkerStore implements SqliteStore {
       workerData: () => this.#workerOptions(),
       onHello: ({ state, quarantined }) => {
         this.#state = state;
+        this.#restarted = true;
         this.#health.report(quarantined && this.#error(quarantined));
         this.#settleAgain();
         for (const listener of this.#changeListeners) listener();
@@ -123,9 +125,9 @@ class WorkerStore implements SqliteStore {
     return this.#gather().append(record, options);
   }
 
-  lease(maxRecords: number, maxBytes: number): Promise<LeasedRecord[]> {
+  lease(maxRecords: number, maxBytes: number, maxParked?: number): Promise<LeasedRecord[]> {
     if (this.#closed) return Promise.reject(this.#error({ kind: 'closed', detail: '' }));
-    return this.#gather().lease(maxRecords, maxBytes);
+    return this.#gather().lease({ maxRecords, maxBytes, maxParked });
   }
 
   settle(settlement: Settlement): Promise<void> {
@@ -162,7 +164,9 @@ class WorkerStore implements SqliteStore {
   #workerOptions(): WorkerOptions {
     const { file, maxDead = 50_000, maxKeys = 200_000, lockWaitMs, maxPages, nativeBinding } = this.#options;
     const leased = [...this.#leased];
-    return { file, now: this.#now(), leased, maxDead, maxKeys, lockWaitMs, maxPages, nativeBinding };
+    const restarted = this.#restarted;
+    const now = this.#now();
+    return { file, now, leased, restarted, maxDead, maxKeys, lockWaitMs, maxPages, nativeBinding };
   }
 
   #error(fault: Fault): StoreError {

@@ -6,7 +6,7 @@ import type { Fault } from '../sqlite/faults';
 import type { QueueCounts, Settlement } from './contract';
 
 export const FRAME_BYTES = 4;
-/** seq f64 · stored at f64 · attempts u32 · unknowns u32 · length u32 · 0 u32 */
+/** seq f64 · stored at f64 · attempts u32 · unknowns u32 · length u32 · crashes u32 */
 const LEASE_HEAD_BYTES = 32;
 
 export interface AppendBatch {
@@ -34,6 +34,7 @@ export interface QueueBatch {
 export interface LeaseRequest {
   readonly maxRecords: number;
   readonly maxBytes: number;
+  readonly maxParked?: number | undefined;
 }
 
 /** Counters after the commit that answers a batch. */
@@ -67,6 +68,8 @@ export interface WorkerOptions {
   readonly now: number;
   /** Seqs that the main thread still has on lease, from before the worker was lost. */
   readonly leased: readonly number[];
+  /** The worker was lost, not the process: what was out is still out. */
+  readonly restarted: boolean;
   readonly maxDead: number;
   readonly maxKeys: number;
   readonly lockWaitMs?: number | undefined;
@@ -78,6 +81,7 @@ export interface Leased {
   readonly seq: number;
   readonly attempts: number;
   readonly unknowns: number;
+  readonly crashes: number;
   readonly storedAt: number;
   readonly record: Uint8Array;
 }
@@ -98,12 +102,13 @@ export function writeLeases(leases: readonly Leased[]): ArrayBuffer {
   const bytes = leases.reduce((sum, { record }) => sum + LEASE_HEAD_BYTES + record.byteLength, 0);
   const out = Buffer.from(new ArrayBuffer(bytes));
   let at = 0;
-  for (const { seq, storedAt, attempts, unknowns, record } of leases) {
+  for (const { seq, storedAt, attempts, unknowns, crashes, record } of leases) {
     out.writeDoubleLE(seq, at);
     out.writeDoubleLE(storedAt, at + 8);
     out.writeUInt32LE(attempts, at + 16);
     out.writeUInt32LE(unknowns, at + 20);
     out.writeUInt32LE(record.byteLength, at + 24);
+    out.writeUInt32LE(crashes, at + 28);
     out.set(record, at + LEASE_HEAD_BYTES);
     at += LEASE_HEAD_BYTES + record.byteLength;
   }
@@ -121,6 +126,7 @@ export function readLeases(buffer: ArrayBuffer): Leased[] {
       storedAt: from.readDoubleLE(at + 8),
       attempts: from.readUInt32LE(at + 16),
       unknowns: from.readUInt32LE(at + 20),
+      crashes: from.readUInt32LE(at + 28),
       record: from.subarray(at + LEASE_HEAD_BYTES, at + LEASE_HEAD_BYTES + bytes),
     });
     at += LEASE_HEAD_BYTES + bytes;

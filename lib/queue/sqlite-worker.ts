@@ -49,7 +49,7 @@ function own(options: WorkerOptions): FileOwner<QueueBatch, QueueHello, QueueRep
     file.close();
     const replacement = openFile(options, now, { damaged: true, leastNext: queue.next });
     file = replacement.file;
-    queue = new SqliteQueue(file, { ...options, leased: [] });
+    queue = new SqliteQueue(file, { ...options, now, restarted: false });
     return replacement.fault;
   };
 
@@ -66,7 +66,7 @@ function own(options: WorkerOptions): FileOwner<QueueBatch, QueueHello, QueueRep
       }));
     },
     idle: () => queue.idle(),
-    close: () => file.close(),
+    close: () => queue.close(),
   };
 }
 
