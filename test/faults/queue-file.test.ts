@@ -310,7 +310,9 @@ describe('the file of a queue', () => {
     await (await openStore()).append(Buffer.alloc(10), { key: 'k' });
     await closeStore();
     const raw = new Database(file);
-    raw.exec('ALTER TABLE keys DROP COLUMN at; DROP TABLE lost; DROP TABLE leased; DROP TABLE suspect; PRAGMA user_version = 1');
+    raw.exec(
+      'ALTER TABLE keys DROP COLUMN at; DROP TABLE lost; DROP TABLE leased; DROP TABLE suspect; PRAGMA user_version = 1',
+    );
     raw.close();
     const queue = await openStore();
     const append = (keySince: number) => queue.append(Buffer.alloc(10), { key: 'k', keySince });
