@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { refuseUnsetVariable } from '../config/env-reference';
 import { ConfigError, VerifyError } from '../errors/errors';
 
 const digest = (text: string) => createHash('sha256').update(text).digest();
@@ -11,6 +12,7 @@ export function bearerCheck(token: string | undefined): (authorization: string |
   if (token === undefined || token.trim() === '') {
     throw new ConfigError('ERR_SLUICE_INGEST_TOKEN_MISSING', 'The source has no token; enter one.');
   }
+  refuseUnsetVariable(token);
   const expected = digest(token.trim());
   return (authorization = '') => {
     const [, given] = /^Bearer +(\S+) *$/i.exec(authorization) ?? [];

@@ -1,11 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { InputError } from '../errors/errors';
-
-/** Room for bodies that are being read and not authenticated yet, shared by all sources. Bytes. */
-export interface BodyBudget {
-  reserve(bytes: number): boolean;
-  free(bytes: number): void;
-}
+import { BodyBuffer, type BodyBudget } from './body-buffer';
 
 export interface BodyLimits {
   readonly maxBytes: number;
@@ -27,30 +22,22 @@ export function readBody(
   { maxBytes, timeoutMs, budget }: BodyLimits,
   callback: (error: InputError | undefined, body: Buffer) => void,
 ): void {
-  const chunks: Buffer[] = [];
-  let size = 0;
+  const buffer = new BodyBuffer(maxBytes, budget);
   let finished = false;
 
   const finish = (error?: InputError) => {
     finished = true;
     clearTimeout(timer);
-    budget.free(size);
+    const body = buffer.take();
     req.off('data', take);
     if (error) swallow(req);
-    const [only] = chunks;
-    const body = error || !only ? Buffer.alloc(0) : chunks.length === 1 ? only : Buffer.concat(chunks, size);
-    callback(error, body);
+    callback(error, error ? Buffer.alloc(0) : body);
   };
-  const take = (chunk: Buffer) => {
+  const take = (piece: Buffer) => {
     if (finished) return;
-    if (size + chunk.length > maxBytes) return finish(tooLarge(maxBytes));
-    if (!budget.reserve(chunk.length)) {
-      return finish(
-        new InputError('ERR_SLUICE_BODY_BUDGET', 'too many request bodies are being read at once'),
-      );
-    }
-    size += chunk.length;
-    chunks.push(chunk);
+    if (buffer.size + piece.length > maxBytes) return finish(tooLarge(maxBytes));
+    if (buffer.add(piece)) return;
+    finish(new InputError('ERR_SLUICE_BODY_BUDGET', 'too many request bodies are being read at once'));
   };
   const timer = setTimeout(() => {
     finish(new InputError('ERR_SLUICE_BODY_TIMEOUT', `the body took longer than ${timeoutMs} ms`));

@@ -1,5 +1,5 @@
 /** One HTTP source's request, from its unread body to the answer. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { IncomingRecord, Outcome } from '../delivery/entry';
 import { InputError, VerifyError } from '../errors/errors';
 import { digestOf } from '../inbox/settled-entry';
@@ -16,7 +16,7 @@ export interface Door {
   /** The answer to a verified request that carries no record, such as a handshake. */
   handshake?(body: Buffer): answers.Answer | undefined;
   /** The record's payload. Throws InputError for a body that can't be decoded. */
-  decode(body: Buffer, contentType: string | undefined): unknown;
+  decode(body: Buffer, headers: IncomingHttpHeaders): unknown;
 }
 
 export interface ReceiveOptions {
@@ -26,6 +26,8 @@ export interface ReceiveOptions {
   readonly now: () => number;
   /** Told of errors that are neither the sender's nor expected. */
   readonly report: (error: unknown) => void;
+  /** Told why a request was turned away for good; its sender isn't told. */
+  readonly onRejected: (error: Error) => void;
 }
 
 /** Requests that never became a record, by reason. */
@@ -52,6 +54,7 @@ export function makeEndpoint(
   const fail = (res: ServerResponse, error: unknown) => {
     const answer = answerTo(error, counters);
     if (!answer) options.report(error);
+    else if (error instanceof Error) options.onRejected(error);
     // A fault of ours: nothing was accepted, so the sender keeps its record.
     answers.send(res, answer ?? answers.flowRetryLater);
   };
@@ -69,12 +72,15 @@ export function makeEndpoint(
         const key = door.identify(req, body, tail);
         const handshake = door.handshake?.(body);
         if (handshake) return answers.send(res, handshake);
-        record = toRecord(key, req, body, door.decode(body, req.headers['content-type']), options);
+        record = toRecord(key, req, body, door.decode(body, req.headers), options);
       } catch (problem) {
         return fail(res, problem);
       }
       take(record).then(
-        (outcome) => answers.send(res, answerOf(outcome)),
+        (outcome) => {
+          if (outcome.kind === 'rejected') options.onRejected(outcome.error);
+          answers.send(res, answerOf(outcome));
+        },
         (problem: unknown) => fail(res, problem),
       );
     });
@@ -132,8 +138,15 @@ function answerTo(error: unknown, counters: DoorCounters): answers.Answer | unde
     case 'ERR_SLUICE_BODY_INCOMPLETE':
       counters.interrupted += 1;
       return answers.flowRetryLater;
+    case 'ERR_SLUICE_BODY_CHARSET':
+    case 'ERR_SLUICE_BODY_ENCODING':
+      counters.malformed += 1;
+      return answers.unsupportedType;
+    case 'ERR_SLUICE_INGEST_ID_MISSING':
+      counters.malformed += 1;
+      return answers.unknownPath;
     default:
       counters.malformed += 1;
-      return error.code === 'ERR_SLUICE_BODY_CHARSET' ? answers.unsupportedType : answers.rejected;
+      return answers.rejected;
   }
 }

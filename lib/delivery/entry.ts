@@ -2,6 +2,7 @@
  * The decision half of an HTTP source: what becomes of one authenticated record. Duplicates join or recall a verdict,
  * admission asks the sinks, `on_done` waits for the flow, `on_receipt` for the inbox.
  */
+import { InputError } from '../errors/errors';
 import type { KnownVerdict } from '../inbox/contract';
 import type { Metrics } from '../metrics/metrics';
 import type { Message } from '../node-red/types';
@@ -31,7 +32,7 @@ export interface IncomingRecord extends TrackedRecord {
 /** What the sender is told. */
 export type Outcome =
   | { readonly kind: 'done' | 'accepted'; readonly id: string }
-  | { readonly kind: 'rejected'; readonly error?: Error }
+  | { readonly kind: 'rejected'; readonly error: Error }
   | { readonly kind: 'refused'; readonly refusal: Refusal };
 
 /** Verdicts of this source's records that ended. A lookup waits only while the file is being loaded. */
@@ -66,6 +67,10 @@ export interface EntryDeps {
   readonly metrics: Pick<Metrics, 'recordsAccepted' | 'recordsRefused'>;
   readonly memory: VerdictMemory | undefined;
   readonly receiver: Receiver | undefined;
+  /** Milliseconds of any clock that only goes forward. */
+  readonly now: () => number;
+  /** Told of faults that no sender can be blamed for: the record was refused. */
+  readonly report: (fault: unknown) => void;
 }
 
 interface Running {
@@ -83,12 +88,18 @@ export const NO_RECORDS = {
   in_flight: 0,
 };
 
-const FLOW_BUSY: Outcome = { kind: 'refused', refusal: refuse('flow', FLOW_RETRY_SECS) };
+/** A refusal is shown this long, so that nobody misses one between two looks. */
+const TROUBLE_LASTS_MS = 10_000;
+
+const FLOW_BUSY = { kind: 'refused', refusal: refuse('flow', FLOW_RETRY_SECS) } as const;
 
 export class Entry {
   readonly #running = new Map<string, Running>();
   readonly #counters = { ...NO_RECORDS };
   #inFlight = 0;
+  #trouble = { sink: '', at: Number.NEGATIVE_INFINITY };
+  /** Records whose key is being looked up in a file that isn't loaded yet. */
+  #recalling = 0;
 
   constructor(
     private readonly options: EntryOptions,
@@ -100,6 +111,12 @@ export class Entry {
     return this.#inFlight;
   }
 
+  /** Who made a record stay with its sender in the last seconds: a sink's name, or `flow`. */
+  trouble(): string | undefined {
+    const { sink, at } = this.#trouble;
+    return this.deps.now() - at < TROUBLE_LASTS_MS ? sink : undefined;
+  }
+
   counters(): Readonly<Record<string, number>> {
     return { ...this.#counters, in_flight: this.#inFlight };
   }
@@ -108,7 +125,10 @@ export class Entry {
   async take(record: IncomingRecord): Promise<Outcome> {
     const joined = this.#join(record);
     if (joined) return joined;
-    const outcome = this.#start(record).catch(() => FLOW_BUSY);
+    const outcome = this.#start(record).catch((fault: unknown) => {
+      this.deps.report(fault);
+      return this.#refused(refuse('flow', FLOW_RETRY_SECS));
+    });
     this.#running.set(record.key, { digest: record.digest, outcome });
     const forget = () => this.#running.delete(record.key);
     outcome.then(forget, forget);
@@ -118,20 +138,34 @@ export class Entry {
   #join({ key, digest }: IncomingRecord): Promise<Outcome> | undefined {
     const running = this.#running.get(key);
     if (!running) return undefined;
-    if (running.digest !== digest) return Promise.resolve(this.#reject());
+    if (running.digest !== digest) return Promise.resolve(this.#reject(keyReused(key)));
     this.#counters.duplicates += 1;
     return this.#answer(running.outcome);
   }
 
   async #start(record: IncomingRecord): Promise<Outcome> {
     const known = this.deps.memory?.recall(record.key);
-    const recalled = known instanceof Promise ? await known : known;
+    let recalled: KnownVerdict | undefined;
+    if (known instanceof Promise) {
+      // They wait with their bodies in memory, so there must be an end to their number.
+      if (this.#recalling >= this.options.maxInFlight) return this.#refused(refuse('inbox', FLOW_RETRY_SECS));
+      this.#recalling += 1;
+      try {
+        recalled = await known;
+      } catch {
+        // Without what is remembered, a repeat can't be told from a new record. The inbox itself reports why.
+        return this.#refused(refuse('inbox', FLOW_RETRY_SECS));
+      } finally {
+        this.#recalling -= 1;
+      }
+    } else recalled = known;
     if (recalled) return this.#recalled(record, recalled);
     return this.options.respond === 'on_receipt' ? this.#receive(record) : this.#run(record);
   }
 
   #recalled({ key, digest }: IncomingRecord, known: KnownVerdict): Outcome {
-    if (known.digest !== digest || known.verdict === 'rejected') return this.#reject();
+    if (known.digest !== digest) return this.#reject(keyReused(key));
+    if (known.verdict === 'rejected') return this.#reject(rejectedBefore(key));
     this.#counters.duplicates += 1;
     return { kind: this.options.respond === 'on_receipt' ? 'accepted' : 'done', id: key };
   }
@@ -141,14 +175,19 @@ export class Entry {
     if (!admission.admitted) return this.#refused(admission);
     this.#countAccepted();
     this.#inFlight += 1;
-    const verdict = await this.deps.deliver(record, admission.holds);
-    this.#inFlight -= 1;
-    return this.#settled(record, verdict);
+    try {
+      const verdict = await this.deps.deliver(record, admission.holds);
+      return this.#settled(record, verdict);
+    } finally {
+      this.#inFlight -= 1;
+      // The delivery has released them, unless it never began.
+      for (const hold of admission.holds.values()) hold.release();
+    }
   }
 
   async #receive(record: IncomingRecord): Promise<Outcome> {
     const { receiver } = this.deps;
-    if (!receiver) return FLOW_BUSY;
+    if (!receiver) return this.#refused(refuse('inbox', FLOW_RETRY_SECS));
     const full = receiver.canAccept(record);
     if (full) return this.#refused(full);
     const admission = this.#admit(record);
@@ -184,7 +223,13 @@ export class Entry {
       return this.#reject(verdict.error);
     }
     this.#counters.failed += 1;
-    return { kind: 'refused', refusal: refusalFor(verdict) };
+    const refusal = refusalFor(verdict);
+    this.#noteTrouble(refusal);
+    return { kind: 'refused', refusal };
+  }
+
+  #noteTrouble({ sink }: Refusal): void {
+    this.#trouble = { sink, at: this.deps.now() };
   }
 
   #countAccepted(): void {
@@ -193,26 +238,44 @@ export class Entry {
   }
 
   #refused(refusal: Refusal): Outcome {
+    this.#noteTrouble(refusal);
     this.#counters.backpressured += 1;
     this.deps.metrics.recordsRefused(this.options.source, refusal.sink);
     return { kind: 'refused', refusal };
   }
 
-  #reject(error?: Error): Outcome {
+  #reject(error: Error): Outcome {
     this.#counters.rejected += 1;
-    return error ? { kind: 'rejected', error } : { kind: 'rejected' };
+    return { kind: 'rejected', error };
   }
 
   /** The outcome, or "come back" when it takes too long; the record goes on and a retry joins it. */
   #answer(outcome: Promise<Outcome>): Promise<Outcome> {
     return new Promise((resolve) => {
-      const timer = setTimeout(() => resolve(FLOW_BUSY), this.options.doneTimeoutMs);
+      const timer = setTimeout(() => {
+        this.#noteTrouble(FLOW_BUSY.refusal);
+        resolve(FLOW_BUSY);
+      }, this.options.doneTimeoutMs);
       void outcome.then((settled) => {
         clearTimeout(timer);
         resolve(settled);
       });
     });
   }
+}
+
+function keyReused(key: string): Error {
+  return new InputError(
+    'ERR_SLUICE_KEY_REUSED',
+    `The id ${key.slice(0, 64)} was used before, with another body.`,
+  );
+}
+
+function rejectedBefore(key: string): Error {
+  return new InputError(
+    'ERR_SLUICE_KEY_REJECTED',
+    `The record ${key.slice(0, 64)} was rejected for good before.`,
+  );
 }
 
 /** Whom to name and when to come back after a delivery that didn't end done. */

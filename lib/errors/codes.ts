@@ -5,6 +5,7 @@
 export const ERROR_CODES = {
   // config
   ERR_SLUICE_CONFIG_INVALID: 'a saved property of a node cannot work',
+  ERR_SLUICE_SECRET_VARIABLE_UNSET: 'a secret names an environment variable that is not set',
   // http
   ERR_SLUICE_HTTP_DISABLED: 'Node-RED serves no HTTP for nodes',
   ERR_SLUICE_HTTP_PATH_TAKEN: 'another node already serves this path',
@@ -15,7 +16,10 @@ export const ERROR_CODES = {
   ERR_SLUICE_BODY_INCOMPLETE: 'a sender left before its request body was complete',
   ERR_SLUICE_INGEST_TOKEN_MISSING: 'an ingest source has no token',
   ERR_SLUICE_INGEST_TOKEN: 'the bearer token of a request is missing or wrong',
+  ERR_SLUICE_INGEST_ID_MISSING: 'a request to an ingest source names no record',
   ERR_SLUICE_SOURCE_UNKNOWN: 'no live source has this id',
+  ERR_SLUICE_KEY_REJECTED: 'a request repeats a record that was rejected for good',
+  ERR_SLUICE_KEY_REUSED: 'a request repeats an id with another body',
   // inbox
   ERR_SLUICE_INBOX_FULL: 'the inbox is at its quota',
   ERR_SLUICE_INBOX_DISK_FULL: 'the disk of the inbox is full',
@@ -63,6 +67,7 @@ export const ERROR_CODES = {
   ERR_SLUICE_BODY_NOT_JSON: 'the body of a request is not JSON',
   ERR_SLUICE_BODY_NOT_TEXT: 'the body of a request is not text in the charset it names',
   ERR_SLUICE_BODY_CHARSET: 'the body of a request names a charset that cannot be decoded',
+  ERR_SLUICE_BODY_ENCODING: 'the body of a request is compressed',
   // push queue
   ERR_SLUICE_QUEUE_FULL: 'a push queue is at its quota and refuses the record',
   ERR_SLUICE_QUEUE_WRITER_FULL: 'too many records wait for the disk',

@@ -64,3 +64,8 @@ export function failureClassOf(error: unknown): FailureClass {
   }
   return 'transient';
 }
+
+/** The code of an error of ours, else its message: what tells one trouble from another. */
+export function codeOf(error: Error): string {
+  return error instanceof SluiceError ? error.code : error.message;
+}

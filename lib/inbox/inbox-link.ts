@@ -73,7 +73,9 @@ export class InboxLink {
     this.#scheduleLazily();
   }
 
+  /** What was called before is committed before: a reader must not see a row as it was. */
   async ask<Kind extends InboxReply['kind']>(batch: InboxBatch, kind: Kind) {
+    this.#flush();
     const reply = await this.#host.request(batch);
     const isExpected = (some: InboxReply): some is Extract<InboxReply, { kind: Kind }> => some.kind === kind;
     if (isExpected(reply)) return reply;

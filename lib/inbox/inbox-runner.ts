@@ -7,18 +7,21 @@ import type { Admission, Refusal } from '../delivery/admission';
 import { FLOW_RETRY_SECS, refuse } from '../delivery/admission';
 import type { Hold } from '../delivery/contract';
 import type { IncomingRecord, Receiver, TrackedRecord } from '../delivery/entry';
-import { nextDelayMs } from '../delivery/retry';
 import type { Verdict } from '../delivery/verdict';
+import type { StoreError } from '../errors/errors';
+import type { Message } from '../node-red/types';
 import { decodeRecord, encodeRecord } from '../queue/record-format';
 import { MAX_CRASH_ATTEMPTS, type Inbox, type InboxRow, type KnownVerdict } from './contract';
+import { CrashSuspects } from './crash-suspects';
+import { fateOf } from './fate';
 
 export const NOT_HANDLED = 'accepted (200) but not handled';
 
-const FIRST_RETRY_MS = 1000;
-const LONGEST_RETRY_MS = 60_000;
 /** Waiting here costs a look at a counter: no need to wait as long as a sender is asked to. */
 const ROOM_CHECK_MS = 500;
 const LEFTOVER_CHECK_MS = 1000;
+/** After a fault that isn't the record's. */
+const FAULT_CHECK_MS = 1000;
 
 export interface InboxRunnerOptions {
   readonly source: string;
@@ -47,11 +50,16 @@ export class InboxRunner implements Receiver {
   readonly #failures = new Map<number, number>();
   /** Rows that wait for their next try, so that a pull doesn't start them early. */
   readonly #resting = new Set<number>();
+  /** Rows that the flow has handled, but that couldn't be deleted: they mustn't run again. */
+  readonly #handled = new Set<number>();
+  readonly #suspects = new CrashSuspects();
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #runs = new Set<Promise<void>>();
   #check: NodeJS.Timeout | undefined;
+  #waitForRoom: NodeJS.Timeout | undefined;
   #running = 0;
   #pulling = false;
+  #troubled = false;
   #open = false;
 
   constructor(
@@ -90,7 +98,7 @@ export class InboxRunner implements Receiver {
       throw error;
     }
     if (started) return;
-    for (const hold of holds?.values() ?? []) hold.release();
+    if (holds) releaseAll(holds);
     void this.#pull();
   }
 
@@ -109,57 +117,112 @@ export class InboxRunner implements Receiver {
     for (const timer of this.#timers) clearTimeout(timer);
     this.#timers.clear();
     this.#resting.clear();
+    clearTimeout(this.#waitForRoom);
+    this.#waitForRoom = undefined;
   }
 
   /** Rows that the node before this one was still running when it was replaced, and gave back later. */
   #pullLeftovers(): void {
     const { pending } = this.deps.inbox.countsOf(this.options.source);
-    if (pending > this.#running + this.#resting.size) void this.#pull();
+    if (pending > this.#running + this.#resting.size + this.#suspects.size) void this.#pull();
   }
 
   async #pull(): Promise<void> {
-    if (this.#pulling || !this.#open) return;
+    if (this.#pulling || this.#waitForRoom || !this.#open) return;
     this.#pulling = true;
     try {
       while (this.#open && this.#running < this.options.window) {
-        const limit = this.options.window - this.#running + this.#resting.size;
+        const limit = this.options.window - this.#running + this.#resting.size + this.#suspects.size;
         const rows = await this.deps.inbox.pending(this.options.source, limit);
-        const ready = rows.filter((row) => !this.#resting.has(row.id));
-        if (ready.length === 0 || !(await this.#startAll(ready))) return;
+        const ready = rows.filter(({ id }) => !this.#resting.has(id) && !this.#suspects.isWaiting(id));
+        if (ready.length === 0 || !(await this.#startAll(ready))) break;
       }
+      this.#troubled = false;
     } catch (error) {
-      this.deps.report(error instanceof Error ? error : new Error(String(error)));
-      this.#later(LONGEST_RETRY_MS);
+      // The check for leftovers tries again.
+      if (!this.#troubled) this.#report(error);
+      this.#troubled = true;
     } finally {
       this.#pulling = false;
     }
   }
 
-  /** Starts rows until the flow has no room; says whether all were started. */
+  /** Starts rows until the flow has no room; says whether it has. One commit counts all their attempts. */
   async #startAll(rows: readonly InboxRow[]): Promise<boolean> {
+    const starts: Promise<void>[] = [];
     for (const row of rows) {
-      if (!this.#open || this.#running >= this.options.window) return false;
-      if (row.attempts >= MAX_CRASH_ATTEMPTS) {
-        await this.#park(row.id, 'ERR_SLUICE_INBOX_CRASHES', `it ended the process ${row.attempts} times`);
-        continue;
-      }
-      const admission = this.deps.admit(row.record.byteLength);
-      if (!admission.admitted) {
-        this.#later(ROOM_CHECK_MS);
-        return false;
-      }
-      this.#running += 1;
-      const begun = await this.deps.inbox.startAttempt(row.id);
+      if (this.#suspects.admit(row)) starts.push(this.#startRow(row));
+      if (this.#waitForRoom || this.#running >= this.options.window) break;
+    }
+    const results = await Promise.allSettled(starts);
+    for (const result of results) if (result.status === 'rejected') throw result.reason;
+    return this.#waitForRoom === undefined;
+  }
+
+  async #startRow(row: InboxRow): Promise<void> {
+    let runs = false;
+    try {
+      runs = await this.#begin(row);
+    } finally {
+      if (!runs) this.#suspects.ended(row.id);
+    }
+  }
+
+  /** Whether it runs now; else it was dealt with, or stays pending. */
+  async #begin({ id, key, attempts, acceptedAt, record }: InboxRow): Promise<boolean> {
+    if (this.#handled.has(id)) {
+      await this.#finish(id);
+      return false;
+    }
+    if (attempts >= MAX_CRASH_ATTEMPTS) {
+      const reason = `it was running each time the process ended, ${attempts} times`;
+      await this.#park(id, 'ERR_SLUICE_INBOX_CRASHES', reason);
+      return false;
+    }
+    let message: Message;
+    try {
+      message = decodeRecord(record);
+    } catch (error) {
+      const { code, message: reason } = error as StoreError;
+      await this.#park(id, code, reason);
+      return false;
+    }
+    const admission = this.deps.admit(record.byteLength);
+    if (!admission.admitted) {
+      this.#lookLater();
+      return false;
+    }
+    const begun = await this.#startAttempt(id, admission.holds);
+    if (begun === undefined) return false;
+    const attempt = begun + (this.#failures.get(id) ?? 0);
+    const tracked = { key, message, receivedAt: acceptedAt, row: id };
+    this.#follow(id, tracked, attempt, admission.holds);
+    return true;
+  }
+
+  /** The attempt's number, once it is committed; undefined if the row is gone or a deploy began meanwhile. */
+  async #startAttempt(id: number, holds: ReadonlyMap<string, Hold>): Promise<number | undefined> {
+    this.#running += 1;
+    let begun: number | undefined;
+    try {
+      begun = await this.deps.inbox.startAttempt(id);
+      if (begun === undefined || this.#open) return begun;
+      this.deps.inbox.release(id);
+      begun = undefined;
+      return undefined;
+    } finally {
       if (begun === undefined) {
         this.#running -= 1;
-        for (const hold of admission.holds.values()) hold.release();
-        continue;
+        releaseAll(holds);
       }
-      const { id, key, acceptedAt } = row;
-      const record = { key, message: decodeRecord(row.record), receivedAt: acceptedAt, row: id };
-      this.#follow(row.id, record, begun + (this.#failures.get(row.id) ?? 0), admission.holds);
     }
-    return true;
+  }
+
+  #lookLater(): void {
+    this.#waitForRoom = setTimeout(() => {
+      this.#waitForRoom = undefined;
+      void this.#pull();
+    }, ROOM_CHECK_MS).unref();
   }
 
   #follow(id: number, record: TrackedRecord, attempt: number, holds: ReadonlyMap<string, Hold>): void {
@@ -177,45 +240,47 @@ export class InboxRunner implements Receiver {
       const verdict = await this.deps.deliver(record, attempt, holds);
       await this.#settle(id, verdict);
     } catch (error) {
-      // The row stays; it runs again when the inbox works again.
-      this.deps.inbox.release(id);
-      this.deps.report(error instanceof Error ? error : new Error(String(error)));
+      // The row stays, for when the inbox works again.
+      this.#putBack(id, FAULT_CHECK_MS);
+      this.#report(error);
     } finally {
+      // The delivery has released them, unless it never began.
+      releaseAll(holds);
       this.#running -= 1;
+      this.#suspects.ended(id);
       void this.#pull();
     }
   }
 
   async #settle(id: number, verdict: Verdict): Promise<void> {
-    if (verdict.kind === 'done') {
-      this.#failures.delete(id);
-      return this.deps.inbox.finish(id);
+    const failures = this.#failures.get(id) ?? 0;
+    const fate = fateOf(verdict, failures, this.options.retries, this.deps.random);
+    if (fate.kind === 'again') {
+      if (fate.failed) this.#failures.set(id, failures + 1);
+      return this.#putBack(id, fate.delayMs);
     }
-    if (verdict.kind === 'aborted') return this.deps.inbox.release(id);
-    const failures = (this.#failures.get(id) ?? 0) + 1;
-    this.#failures.set(id, failures);
-    // A wrong address or an expired token says nothing about the record: it is kept until someone mends that.
-    const config = verdict.kind === 'failed' && verdict.failure === 'config';
-    const permanent = verdict.kind === 'failed' && verdict.failure === 'permanent';
-    if (config || (!permanent && failures <= this.options.retries)) return this.#rest(id, failures, verdict);
     this.#failures.delete(id);
-    const { code, reason } = describe(verdict);
-    return this.#park(id, code, reason);
+    if (fate.kind === 'parked') return this.#park(id, fate.code, fate.reason);
+    return this.#finish(id);
   }
 
-  #rest(id: number, failures: number, verdict: Verdict): void {
-    const retryAfterMs = verdict.kind === 'failed' ? verdict.retryAfterMs : undefined;
-    const delay = nextDelayMs({
-      attempt: failures,
-      initialMs: FIRST_RETRY_MS,
-      maxMs: LONGEST_RETRY_MS,
-      random: this.deps.random,
-      retryAfterMs,
-    });
+  async #finish(id: number): Promise<void> {
+    this.#handled.add(id);
+    await this.deps.inbox.finish(id);
+    this.#handled.delete(id);
+  }
+
+  /** Makes a row pending again; while the flow runs, it isn't started before `delayMs` have passed. */
+  #putBack(id: number, delayMs: number): void {
     this.deps.inbox.release(id);
     if (!this.#open) return;
     this.#resting.add(id);
-    this.#later(delay, () => this.#resting.delete(id));
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      this.#resting.delete(id);
+      void this.#pull();
+    }, delayMs).unref();
+    this.#timers.add(timer);
   }
 
   async #park(id: number, code: string, reason: string): Promise<void> {
@@ -223,22 +288,11 @@ export class InboxRunner implements Receiver {
     this.deps.report(new Error(`${NOT_HANDLED}: ${reason} (${code})`));
   }
 
-  #later(delayMs: number, first: () => void = () => undefined): void {
-    if (!this.#open) return;
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer);
-      first();
-      void this.#pull();
-    }, delayMs);
-    this.#timers.add(timer);
+  #report(error: unknown): void {
+    this.deps.report(error instanceof Error ? error : new Error(String(error)));
   }
 }
 
-function describe(verdict: Verdict): { code: string; reason: string } {
-  if (verdict.kind === 'failed') {
-    const code = 'code' in verdict.error ? String(verdict.error.code) : 'ERR_SLUICE_DELIVERY_FAILED';
-    return { code, reason: verdict.error.message };
-  }
-  const reason = verdict.kind === 'done' ? '' : verdict.reason;
-  return { code: 'ERR_SLUICE_DELIVERY_TIMEOUT', reason };
+function releaseAll(holds: ReadonlyMap<string, Hold>): void {
+  for (const hold of holds.values()) hold.release();
 }

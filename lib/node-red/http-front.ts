@@ -16,12 +16,17 @@ import type { HttpHandler, HttpRequest, NodeRED } from './types';
 /** Takes over a POST whose body is still unread; `tail` is the path segment behind the mounted path, or ''. */
 export type Endpoint = (req: IncomingMessage, res: ServerResponse, tail: string) => void;
 
+interface Mounted {
+  readonly endpoint: Endpoint;
+  readonly takesTail: boolean;
+}
+
 const PREFIXES = ['/api/hooks/', '/api/ingest/'];
 
 type Marked = HttpRequest & { originalUrl?: string; _body?: boolean; skipRawBodyParser?: boolean };
 
 export class HttpFront {
-  readonly #endpoints = new Map<string, Endpoint>();
+  readonly #endpoints = new Map<string, Mounted>();
   readonly #base: string;
   #direct = false;
   #onHttpNode = false;
@@ -35,10 +40,10 @@ export class HttpFront {
   }
 
   /**
-   * Serves POST on `path` (below httpNodeRoot). Returns its removal. Throws ConfigError when the path is taken or
+   * Serves POST on `path` (below httpNodeRoot), and with `takesTail` on one more segment behind it. Returns its removal. Throws ConfigError when the path is taken or
    * Node-RED serves no HTTP for nodes.
    */
-  mount(path: string, endpoint: Endpoint): () => void {
+  mount(path: string, endpoint: Endpoint, takesTail = false): () => void {
     if (this.RED.settings.httpNodeRoot === false || typeof this.RED.httpNode !== 'function') {
       throw new ConfigError(
         'ERR_SLUICE_HTTP_DISABLED',
@@ -48,10 +53,11 @@ export class HttpFront {
     if (this.#endpoints.has(path)) {
       throw new ConfigError('ERR_SLUICE_HTTP_PATH_TAKEN', `another node already serves ${path}`);
     }
-    this.#endpoints.set(path, endpoint);
+    const mounted = { endpoint, takesTail };
+    this.#endpoints.set(path, mounted);
     this.refresh();
     return () => {
-      if (this.#endpoints.get(path) === endpoint) this.#endpoints.delete(path);
+      if (this.#endpoints.get(path) === mounted) this.#endpoints.delete(path);
     };
   }
 
@@ -102,15 +108,17 @@ export class HttpFront {
   #serve(path: string, req: Marked, res: ServerResponse, next: () => void): void {
     const exact = this.#endpoints.get(path);
     const cut = path.lastIndexOf('/');
-    const endpoint = exact ?? this.#endpoints.get(path.slice(0, cut));
-    if (!endpoint) {
+    const above = exact ? undefined : this.#endpoints.get(path.slice(0, cut));
+    const mounted = exact ?? (above?.takesTail ? above : undefined);
+    if (!mounted) {
       if (!this.isReady()) return send(res, flowRetryLater);
-      if (this.#servedByOthers(path)) return next();
+      // Without a source of ours the name space isn't ours either.
+      if (this.#endpoints.size === 0 || this.#servedByOthers(path)) return next();
       return send(res, unknownPath);
     }
     if (req.method !== 'POST') return send(res, onlyPost);
     if (req.readableDidRead) return send(res, rawBodyUnavailable);
-    endpoint(req, res, exact ? '' : path.slice(cut + 1));
+    mounted.endpoint(req, res, exact ? '' : path.slice(cut + 1));
   }
 
   /** The request's path below httpNodeRoot if it is in our name space. */

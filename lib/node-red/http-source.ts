@@ -8,13 +8,15 @@ import type { Hold, Source } from '../delivery/contract';
 import { FLOW_RETRY_SECS, refuse } from '../delivery/admission';
 import { Entry, NO_RECORDS, type IncomingRecord, type Outcome, type TrackedRecord } from '../delivery/entry';
 import { repeatOf } from '../delivery/repeat';
-import { ConfigError } from '../errors/errors';
+import { codeOf, ConfigError, SluiceError } from '../errors/errors';
 import type { Inbox, KnownVerdict } from '../inbox/contract';
 import { InboxRunner } from '../inbox/inbox-runner';
 import { decodeBody } from '../webhook/body-codec';
+import { calmLog } from './calm-log';
 import type { Endpoint } from './http-front';
 import { errorLabel } from './input';
 import { runtimeOf, type SluiceRuntime } from './runtime';
+import { SourceInbox } from './source-inbox';
 import { statusLine, type StatusLine } from './status';
 import type { NodeRED, RuntimeNode } from './types';
 
@@ -27,6 +29,8 @@ const LATE_VERDICT_FACTOR = 4;
 export interface HttpSourceParts {
   /** Below httpNodeRoot, such as `/api/hooks/orders`. */
   readonly path: string;
+  /** Whether a record's id may follow the path. */
+  readonly takesId: boolean;
   /** Name in counters, refusals and `msg.topic`. */
   readonly name: string;
   readonly config: HttpSourceConfig;
@@ -77,9 +81,11 @@ class HttpSource implements Source {
   #flow: Entry | undefined;
   #runner: InboxRunner | undefined;
   #inbox: Inbox | undefined;
-  #fault: unknown;
+  readonly #access: SourceInbox | undefined;
   #isOpen = false;
-  readonly #opened: Promise<Entry>;
+  readonly #warn: ReturnType<typeof calmLog>;
+  /** Records that came before the inbox was open. */
+  #early = 0;
 
   constructor(
     private readonly runtime: SluiceRuntime,
@@ -96,20 +102,26 @@ class HttpSource implements Source {
     }
     ({ id: this.id, type: this.type, z: this.z } = node);
     this.name = parts.name;
-    this.#opened = this.#open();
-    this.#opened.catch((error: unknown) => {
-      this.#fault = error;
-      this.node.error(error);
-    });
-    this.#removals.push(runtime.front.mount(parts.path, this.#endpoint()));
+    this.#warn = calmLog((text) => node.warn(text));
+    if (this.#usesInbox) {
+      const log = {
+        error: (text: string) => node.error(text),
+        info: (text: string) => node.log(text),
+      };
+      this.#access = new SourceInbox(runtime.inbox, log, () => this.#show());
+      this.#access.opened.then(
+        (inbox) => this.#start(inbox),
+        () => undefined,
+      );
+    } else {
+      this.#start(undefined);
+    }
+    this.#removals.push(runtime.front.mount(parts.path, this.#endpoint(), parts.takesId));
     this.#removals.push(runtime.registry.addSource(this));
     runtime.metrics.declareSource(this.name);
     this.#checking = setInterval(() => this.#show(), STATUS_INTERVAL_MS);
     this.#checking.unref();
-    this.#opened.then(
-      () => this.#show(),
-      () => this.#show(),
-    );
+    this.#show();
   }
 
   status(): Readonly<Record<string, unknown>> {
@@ -124,6 +136,7 @@ class HttpSource implements Source {
       malformed,
       too_large: tooLarge,
       interrupted,
+      fault: this.#access?.fault ? codeOf(this.#access.fault) : null,
       ...(inbox && {
         inbox_pending: inbox.pending,
         inbox_not_handled: inbox.parked,
@@ -147,8 +160,8 @@ class HttpSource implements Source {
     for (const remove of this.#removals.splice(0)) remove();
     clearInterval(this.#checking);
     this.line.close();
-    this.#runner?.pause();
-    if (this.#usesInbox) await this.runtime.inbox.release(this.#runner?.settled());
+    this.pause();
+    await this.#access?.release(this.#runner?.settled());
   }
 
   /** Rows and remembered verdicts belong to the address: it stays when a node is replaced or imported again. */
@@ -161,10 +174,9 @@ class HttpSource implements Source {
     return respond === 'on_receipt' || dedupeHours > 0;
   }
 
-  async #open(): Promise<Entry> {
+  #start(inbox: Inbox | undefined): void {
     const { config, name } = this.parts;
-    if (this.#usesInbox) this.#inbox = await this.runtime.inbox.use();
-    const inbox = this.#inbox;
+    this.#inbox = inbox;
     const admit = (bytes: number) => this.runtime.registry.admit(this.id, bytes, 1);
     const dedupeMs = config.dedupeHours * HOUR_MS;
     if (inbox && config.respond === 'on_receipt') {
@@ -175,7 +187,7 @@ class HttpSource implements Source {
           admit,
           deliver: this.#deliver,
           random: Math.random,
-          report: (error) => this.node.warn(error.message),
+          report: (error) => this.#warn('inbox', error.message),
         },
       );
       if (this.#isOpen) this.#runner.resume();
@@ -193,10 +205,12 @@ class HttpSource implements Source {
         deliver: (record, holds) => this.#deliver(record, 1, holds),
         metrics: this.runtime.metrics,
         receiver: this.#runner,
+        now: () => performance.now(),
+        report: (fault) => this.node.error(fault),
         memory: inbox && dedupeMs > 0 ? this.#memory(inbox, dedupeMs) : undefined,
       },
     );
-    return this.#flow;
+    this.#show();
   }
 
   #endpoint(): Endpoint {
@@ -205,7 +219,11 @@ class HttpSource implements Source {
     const take = (record: IncomingRecord) => this.#flow?.take(record) ?? this.#takeWhenOpen(record);
     return makeEndpoint(
       take,
-      { ...door, decode: (body, contentType) => decodeBody(config.codec, body, contentType) },
+      {
+        ...door,
+        decode: (body, headers) =>
+          decodeBody(config.codec, body, headers['content-type'], headers['content-encoding']),
+      },
       {
         topic: name,
         limits: {
@@ -216,16 +234,21 @@ class HttpSource implements Source {
         keepRaw: config.keepRaw,
         now: Date.now,
         report: (error) => this.node.error(error),
+        onRejected: (error) => this.#turnedAway(error),
       },
       this.#counters,
     );
   }
 
-  #takeWhenOpen(record: IncomingRecord): Promise<Outcome> {
-    return this.#opened.then(
-      (entry) => entry.take(record),
-      () => ({ kind: 'refused', refusal: refuse('inbox', FLOW_RETRY_SECS) }),
-    );
+  async #takeWhenOpen(record: IncomingRecord): Promise<Outcome> {
+    if (this.#early < this.parts.config.maxInFlight) {
+      this.#early += 1;
+      await this.#access?.tried;
+      this.#early -= 1;
+      if (this.#flow) return this.#flow.take(record);
+    }
+    this.runtime.metrics.recordsRefused(this.name, 'inbox');
+    return { kind: 'refused', refusal: refuse('inbox', FLOW_RETRY_SECS) };
   }
 
   #memory(inbox: Inbox, dedupeMs: number) {
@@ -251,16 +274,25 @@ class HttpSource implements Source {
     });
   };
 
+  /** The sender isn't told why; whoever runs this must be able to find out. */
+  #turnedAway(error: Error): void {
+    const code = error instanceof SluiceError ? error.code : error.name;
+    this.#warn(code, `turned a request away: ${error.message} (${code})`);
+  }
+
   #show(): void {
     const show = (mood: Parameters<StatusLine['show']>[0], key: string, values?: Record<string, unknown>) =>
       this.line.show(mood, this.text(`${this.type}.status.${key}`, values));
-    if (this.#fault !== undefined) return this.line.show('down', errorLabel(this.#fault));
+    if (this.#access?.fault) return this.line.show('down', errorLabel(this.#access.fault));
     if (!this.#flow) return show('waiting', 'opening');
     const parked = this.#inbox?.countsOf(this.#sourceKey).parked ?? 0;
     if (this.parts.config.respond === 'on_receipt' && parked > 0)
       return show('down', 'notHandled', { count: parked });
-    const { accepted = 0 } = this.#flow.counters();
     if (!this.#isOpen) return show('waiting', 'paused');
+    const trouble = this.#flow.trouble();
+    if (trouble === 'flow') return show('down', 'notDone');
+    if (trouble !== undefined) return show('down', 'refusing', { sink: trouble });
+    const { accepted = 0 } = this.#flow.counters();
     show('ok', 'accepted', { count: accepted });
   }
 }

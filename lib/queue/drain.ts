@@ -168,7 +168,7 @@ export class Drain {
     while (!this.#closed && !this.#paused) {
       const now = this.#now();
       if (now < this.#pace.holdOffUntil) return this.#wakeIn(this.#pace.holdOffUntil - now);
-      const room = this.#maxInFlight - this.inFlight;
+      const room = this.#pace.window - this.inFlight;
       if (room <= 0 || this.#bytesInFlight >= MAX_BYTES_IN_FLIGHT) return;
       if (this.#ready.length === 0) {
         this.#waiting = this.#obstacle(0);

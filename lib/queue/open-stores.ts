@@ -4,21 +4,23 @@
  * closes when they have ended, and the next node waits for that before it opens the file again.
  */
 import { ConfigError } from '../errors/errors';
+import { keepOpening, type Opening, type RetryTimers } from '../sqlite/keep-opening';
 import type { QueueStore } from './contract';
 
 const LINGER_MS = 5000;
 
 interface OpenStore {
-  readonly opened: Promise<QueueStore>;
+  readonly opening: Opening<QueueStore>;
+  /** The present owner's. */
+  onFault: (fault: Error) => void;
   owned: boolean;
-  failed: boolean;
   closing: Promise<void> | undefined;
   /** Resolves when the deliveries of earlier owners have been settled. */
   settled: Promise<unknown>;
 }
 
 export interface StoreClaim {
-  /** Rejects with what `open` rejected with. */
+  /** Tried again until it works; rejects only for a claim that was released before. */
   readonly opened: Promise<QueueStore>;
   /** Resolves when the deliveries of earlier owners have been settled. */
   readonly predecessorSettled: Promise<unknown>;
@@ -32,10 +34,20 @@ export interface StoreClaim {
 export class OpenStores {
   readonly #stores = new Map<string, OpenStore>();
 
-  constructor(readonly lingerMs: number = LINGER_MS) {}
+  constructor(
+    readonly lingerMs: number = LINGER_MS,
+    readonly retryTimers?: RetryTimers,
+  ) {}
 
-  /** Throws ConfigError `ERR_SLUICE_QUEUE_NAME_TAKEN` while another live node has the file. */
-  claim(file: string, open: () => Promise<QueueStore>): StoreClaim {
+  /**
+   * Throws ConfigError `ERR_SLUICE_QUEUE_NAME_TAKEN` while another live node has the file. `onFault` hears why the file
+   * could not be opened, each time it is tried.
+   */
+  claim(
+    file: string,
+    open: () => Promise<QueueStore>,
+    onFault: (fault: Error) => void = () => undefined,
+  ): StoreClaim {
     const present = this.#stores.get(file);
     if (present?.owned) {
       throw new ConfigError(
@@ -44,13 +56,14 @@ export class OpenStores {
       );
     }
     const store =
-      present !== undefined && !present.failed && present.closing === undefined
+      present !== undefined && present.closing === undefined
         ? present
         : this.#open(file, open, present?.closing);
     store.owned = true;
+    store.onFault = onFault;
     let released = false;
     return {
-      opened: store.opened,
+      opened: store.opening.opened,
       predecessorSettled: store.settled,
       release: async (settled, close) => {
         if (released) return;
@@ -63,18 +76,18 @@ export class OpenStores {
     };
   }
 
-  #open(file: string, open: () => Promise<QueueStore>, before: Promise<void> | undefined): OpenStore {
-    const opened = (before ?? Promise.resolve()).then(open);
+  #open(file: string, open: () => Promise<QueueStore>, before: Promise<void> = Promise.resolve()): OpenStore {
     const store: OpenStore = {
-      opened,
+      opening: keepOpening(
+        () => before.then(open),
+        (fault) => store.onFault(fault),
+        this.retryTimers,
+      ),
+      onFault: () => undefined,
       owned: false,
-      failed: false,
       closing: undefined,
       settled: Promise.resolve(),
     };
-    opened.catch(() => {
-      store.failed = true;
-    });
     this.#stores.set(file, store);
     return store;
   }
@@ -87,7 +100,8 @@ export class OpenStores {
     await (linger ? bound : Promise.race([store.settled, bound]));
     clearTimeout(timer);
     if (store.owned || store.closing !== undefined) return;
-    store.closing = store.opened.then((opened) => opened.close()).catch(() => undefined);
+    store.opening.cancel();
+    store.closing = store.opening.opened.then((opened) => opened.close()).catch(() => undefined);
     await store.closing;
     if (this.#stores.get(file) === store) this.#stores.delete(file);
   }

@@ -109,6 +109,7 @@ export class PushQueue implements Sink {
   /** Starts to use a store; what it holds counts against the quota. */
   attach(store: QueueStore): void {
     this.#store = store;
+    this.#failed = false;
     this.#fault = undefined;
     this.#evictedSeen = store.counts().evictedTotal;
     const removals = [
@@ -122,7 +123,7 @@ export class PushQueue implements Sink {
     this.#sync();
   }
 
-  /** Refuses every record with this error from now on: the store couldn't be opened, or the node is closing. */
+  /** Refuses every record with this error until `attach`: the store can't be opened, or the node is closing. */
   fail(fault: Error): void {
     this.#failed = true;
     this.#fault = fault;

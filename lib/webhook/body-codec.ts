@@ -8,6 +8,7 @@ export type BodyCodec = (typeof BODY_CODECS)[number];
 
 /** Deep enough for any document, far from where cloning a message would overflow the stack. */
 const MAX_JSON_DEPTH = 512;
+const PLAIN = /^\s*(identity)?\s*$/i;
 const CHARSET = /;\s*charset\s*=\s*"?([^\s;"]+)"?/i;
 
 function textOf(body: Uint8Array, contentType: string | undefined): string {
@@ -64,7 +65,15 @@ function parseForm(text: string): Record<string, string | string[]> {
 }
 
 /** Throws InputError (`ERR_SLUICE_BODY_…`): the sender will never get this body through. */
-export function decodeBody(codec: BodyCodec, body: Uint8Array, contentType?: string): unknown {
+export function decodeBody(
+  codec: BodyCodec,
+  body: Uint8Array,
+  contentType?: string,
+  contentEncoding = 'identity',
+): unknown {
+  if (codec !== 'buffer' && !PLAIN.test(contentEncoding)) {
+    throw new InputError('ERR_SLUICE_BODY_ENCODING', 'The body is compressed; it is only taken as it is.');
+  }
   switch (codec) {
     case 'json':
       return parseJson(body, contentType);

@@ -1,4 +1,5 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
+import { refuseUnsetVariable } from '../config/env-reference';
 import { ConfigError } from '../errors/errors';
 import type { SchemeConfig, Verified, Verifier } from './contract';
 import { macOf, matchesAny } from './mac';
@@ -17,6 +18,7 @@ export function keyOf(scheme: Scheme, secret: string | undefined): KeyObject {
       'The webhook has no secret; enter the one that the sender signs with.',
     );
   }
+  refuseUnsetVariable(secret);
   const bytes = scheme.keyOf(secret);
   return createSecretKey(bytes);
 }

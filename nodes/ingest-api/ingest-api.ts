@@ -1,5 +1,6 @@
 import { readConfig } from '#lib/config/read-config';
 import { bearerCheck } from '#lib/api/bearer';
+import { InputError } from '#lib/errors/errors';
 import { openDoor, startHttpSource, type HttpSourceParts } from '#lib/node-red/http-source';
 import type { NodeRED, RuntimeNode } from '#lib/node-red/types';
 import { credentials, fields, problemsOf, type IngestApiConfig } from './ingest-api.config';
@@ -9,6 +10,7 @@ function describe(config: IngestApiConfig, node: RuntimeNode): HttpSourceParts {
   const check = bearerCheck(node.credentials?.['token']);
   return {
     path: `/api/ingest/${config.source}`,
+    takesId: true,
     name: config.name || config.source,
     config,
     fields: { source: config.source },
@@ -16,7 +18,10 @@ function describe(config: IngestApiConfig, node: RuntimeNode): HttpSourceParts {
       greet: (req) => check(req.headers.authorization),
       identify(req, _body, id) {
         const key = req.headers['idempotency-key'];
-        return typeof key === 'string' && key !== '' ? key : id;
+        if (typeof key === 'string' && key !== '') return key;
+        // One key for all that come without would make them duplicates of each other.
+        if (id === '') throw new InputError('ERR_SLUICE_INGEST_ID_MISSING', 'the path ends without an id');
+        return id;
       },
     },
   };

@@ -1,5 +1,4 @@
-import { mkdir } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { ConfigError } from '#lib/errors/errors';
 import type { QueueStore } from '#lib/queue/contract';
 import { MemoryStore } from '#lib/queue/memory-store';
@@ -23,8 +22,15 @@ export function fileOf({ queue }: PushQueueConfig, dataDir: string): string {
   return join(dataDir, `${queue}_queue.db`);
 }
 
-/** Claims the queue's name for a node and opens its store. Throws ConfigError for a name in use or an unknown store. */
-export function claimStore(config: PushQueueConfig, dataDir: string): StoreClaim {
+/**
+ * Claims the queue's name for a node and opens its store, again and again until it can be had; `onFault` hears why it
+ * can't. Throws ConfigError for a name in use or an unknown store.
+ */
+export function claimStore(
+  config: PushQueueConfig,
+  dataDir: string,
+  onFault: (fault: Error) => void,
+): StoreClaim {
   if (config.store !== '') {
     throw new ConfigError(
       'ERR_SLUICE_QUEUE_STORE_UNSUPPORTED',
@@ -32,11 +38,11 @@ export function claimStore(config: PushQueueConfig, dataDir: string): StoreClaim
     );
   }
   const file = fileOf(config, dataDir);
-  return openStores.claim(config.enabled ? file : `${file} (memory)`, () => open(config.enabled, file));
+  const name = config.enabled ? file : `${file} (memory)`;
+  return openStores.claim(name, () => open(config.enabled, file), onFault);
 }
 
 async function open(enabled: boolean, file: string): Promise<QueueStore> {
   if (!enabled) return new MemoryStore();
-  await mkdir(dirname(file), { recursive: true });
   return openSqliteStore({ file });
 }

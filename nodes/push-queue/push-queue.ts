@@ -50,7 +50,11 @@ function start(RED: NodeRED, node: RuntimeNode, config: PushQueueConfig): void {
   const log = new PushQueueLog(node, config.queue, metrics, (text) =>
     RED.log.error(`[push-queue:${name}] ${text}`),
   );
-  const claim = claimStore(config, settings.dataDir);
+  const claim = claimStore(config, settings.dataDir, (fault) => {
+    if (closing) return;
+    queue.fail(fault);
+    log.storeError(fault);
+  });
   const queue = new PushQueue({
     id: node.id,
     name,
@@ -68,12 +72,15 @@ function start(RED: NodeRED, node: RuntimeNode, config: PushQueueConfig): void {
 
   const use = async (store: QueueStore) => {
     if (closing) return;
+    if (queue.fault && 'code' in queue.fault && queue.fault.code !== 'ERR_SLUICE_QUEUE_OPENING')
+      log.health(undefined);
     queue.attach(store);
     // Order would break if a delivery of the node before this one were still out.
     if (config.ordering !== 'none') await claim.predecessorSettled;
     if (!closing) output.start(store);
   };
   claim.opened.then(use).catch((reason: unknown) => {
+    if (closing) return;
     const error = reason instanceof Error ? reason : new Error(String(reason));
     queue.fail(error);
     log.storeError(error);

@@ -12,6 +12,7 @@ function describe(config: SignedWebhookConfig, node: RuntimeNode): HttpSourcePar
   const verifier = makeVerifier({ ...config, secret, previousSecret });
   return {
     path: `/api/hooks/${config.hook}`,
+    takesId: false,
     name: config.name || config.hook,
     config,
     fields: { hook: config.hook, scheme: config.scheme },

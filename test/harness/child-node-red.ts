@@ -36,7 +36,9 @@ export interface ChildNodeRed {
 export async function startChildNodeRed(options: ChildOptions = {}): Promise<ChildNodeRed> {
   const userDir = options.userDir ?? (await mkdtemp(join(tmpdir(), 'sluice-child-')));
   await prepareUserDir(userDir);
-  if (options.flows) await writeFlows(userDir, options.flows);
+  // Without a place on the canvas Node-RED takes a node for a configuration node.
+  const placed = options.flows?.map((node) => ('wires' in node ? { x: 100, y: 100, ...node } : node));
+  if (placed) await writeFlows(userDir, placed);
   const child = await startChild({
     userDir,
     port: options.port ?? (await freePort()),

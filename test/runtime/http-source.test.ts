@@ -297,6 +297,55 @@ describe('HTTP sources in Node-RED', () => {
       expect((await callHook(nodeRed, 'w', {}, { secret: SECRET })).status).toBe(404);
     });
 
+    it.each([
+      ['signed-webhook', 'w', { secret: '${SLUICE_TEST_UNSET}' }],
+      ['ingest-api', 'api', { token: '${SLUICE_TEST_UNSET}' }],
+    ])(
+      'a %s whose secret names a variable that is not set does not start',
+      async (_type, id, credentials) => {
+        await deploy(id === 'w' ? hook({ credentials }) : ingest(id, { credentials }));
+        const headers = { authorization: 'Bearer ${SLUICE_TEST_UNSET}' };
+        const path = id === 'w' ? 'hooks/w' : 'ingest/api/1';
+        expect((await post(`${nodeRed.url}/api/${path}`, '{}', { headers })).status).toBe(404);
+      },
+    );
+
+    it('shows in red who makes senders keep their records, and that a flow does not finish', async () => {
+      const { shown, stop } = watchStatus();
+      const last = () => shown.filter(({ id }) => id === 'w').at(-1)?.status;
+      await deploy(hook({ wires: [['push']] }), {
+        id: 'push',
+        type: 'push-queue',
+        z: 'tab',
+        name: 'orders',
+        onFull: 'block',
+        maxQuotaMb: 0,
+        wires: [[], []],
+      });
+      await callHook(nodeRed, 'w', {});
+      await waitFor('the sink in the status', () => last()?.text === 'refusing: orders');
+      await deploy(hook({ wires: [[]] }));
+      await callHook(nodeRed, 'w', {});
+      await waitFor('the flow in the status', () => last()?.text === 'flow not done');
+      expect(last()?.fill).toBe('red');
+      stop();
+    });
+
+    it('tells the log why a request was turned away, once', async () => {
+      await deploy(hook());
+      const lines: string[] = [];
+      const warn = nodeRed.node('w').warn;
+      nodeRed.node('w').warn = (text) => void lines.push(String(text));
+      await callHook(nodeRed, 'w', {}, { secret: 'whsec_d3JvbmctdGVzdC1zZWNyZXQtb2YtMzItYnl0ZXMhISE=' });
+      await callHook(nodeRed, 'w', {}, { secret: 'whsec_d3JvbmctdGVzdC1zZWNyZXQtb2YtMzItYnl0ZXMhISE=' });
+      await callHook(nodeRed, 'w', '{"broken":');
+      nodeRed.node('w').warn = warn;
+      expect(lines).toHaveLength(2);
+      expect(lines[0]).toContain('ERR_SLUICE_WEBHOOK_BAD_SIGNATURE');
+      expect(lines[1]).toContain('ERR_SLUICE_BODY_NOT_JSON');
+      expect(lines.join()).not.toContain('broken');
+    });
+
     it('of two nodes with one hook name the second shows it, the first serves', async () => {
       const { shown, stop } = watchStatus();
       await deploy(hook(), webhook('w2', { hook: 'w', wires: [['other']] }), probe('other'));

@@ -104,11 +104,47 @@ describe('the queue files that are open', () => {
     await waitFor('the store to be closed', () => closed === 2);
   });
 
-  it('tries a file anew that could not be opened', async () => {
+  it('opens a file that could not be had as soon as it can, and tells each time why not', async () => {
+    const delays: number[] = [];
+    let retry: () => void = () => undefined;
+    const stores = new OpenStores(undefined, {
+      set(callback, ms) {
+        delays.push(ms);
+        retry = callback;
+        return undefined;
+      },
+      clear: () => undefined,
+    });
+    const faults: string[] = [];
+    const store = new MemoryStore();
+    let tries = 0;
+    const open = () => {
+      tries += 1;
+      return tries > 7 ? Promise.resolve(store) : Promise.reject(new Error(`locked ${tries}`));
+    };
+    const claim = stores.claim('f', open, (fault) => faults.push(fault.message));
+    for (let failed = 1; failed <= 7; failed += 1) {
+      await waitFor('the failure', () => delays.length === failed);
+      retry();
+    }
+    expect(await claim.opened).toBe(store);
+    expect(faults).toEqual([1, 2, 3, 4, 5, 6, 7].map((n) => `locked ${n}`));
+    expect(delays).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]);
+  });
+
+  it('a file that could not be had is tried no more once its node is gone, and at once for the next node', async () => {
     const stores = new OpenStores();
-    const first = stores.claim('f', () => Promise.reject(new Error('locked')));
-    await expect(first.opened).rejects.toThrow('locked');
+    let tries = 0;
+    const failing = () => {
+      tries += 1;
+      return Promise.reject(new Error('locked'));
+    };
+    let faults = 0;
+    const first = stores.claim('f', failing, () => (faults += 1));
+    await waitFor('the failure', () => faults === 1);
     await first.release(settled, 'now');
+    await expect(first.opened).rejects.toThrow('locked');
+    expect(tries).toBe(1);
     const second = stores.claim('f', () => Promise.resolve(new MemoryStore()));
     await expect(second.opened).resolves.toBeInstanceOf(MemoryStore);
   });
