@@ -42,6 +42,7 @@ export const ERROR_CODES = {
   ERR_SLUICE_NATIVE_MODULE: 'better-sqlite3 does not load in this Node.js',
   // queue: the store
   ERR_SLUICE_QUEUE_DISK_FULL: 'the disk of a queue has no room',
+  ERR_SLUICE_QUEUE_DISK_LOW: 'the disk of a queue is nearly full',
   ERR_SLUICE_QUEUE_LOCKED: 'another process uses the queue',
   ERR_SLUICE_QUEUE_NEWER: 'the queue was written by a newer version',
   ERR_SLUICE_QUEUE_FOREIGN: 'the queue is a database of another program',

@@ -34,7 +34,7 @@ const REAL_TIMERS: DrainTimers = {
 export class Drain {
   readonly #options: DrainOptions;
   readonly #store: QueueStore;
-  readonly #maxInFlight: number;
+  #maxInFlight: number;
   readonly #pace: DrainPace;
   readonly #lanes: DrainLanes | undefined;
   readonly #now: () => number;
@@ -50,6 +50,7 @@ export class Drain {
   readonly #runApart = AsyncResource.bind(() => this.#run());
   #round: Promise<void> = Promise.resolve();
   #bytesInFlight = 0;
+  #lastNow = 0;
   #running = false;
   #wakeAgain = false;
   #paused = true;
@@ -108,7 +109,12 @@ export class Drain {
     this.#paused = true;
   }
 
-  resume(): void {
+  /** Sends again; with another bound of records in flight, if one is given. */
+  resume(maxInFlight?: number): void {
+    if (maxInFlight !== undefined && this.#options.policy.ordering !== 'fifo') {
+      this.#maxInFlight = maxInFlight;
+      this.#pace.maxInFlight = maxInFlight;
+    }
     this.#paused = false;
     this.#pace.reset();
     this.wake();
@@ -192,6 +198,9 @@ export class Drain {
   /** Leases what the order allows. False when there is nothing to do now; the timer is set for what comes later. */
   async #lease(room: number, now: number): Promise<boolean> {
     const lanes = this.#lanes;
+    // The clock was set back: asked for nothing, the store still learns the time, and when its records are due now.
+    if (now < this.#lastNow) await this.#store.lease(0, 1);
+    this.#lastNow = now;
     const dueAt = this.#store.nextDueAt();
     if (lanes) this.#ready.push(...lanes.released(dueAt, now));
     const onlyParked =

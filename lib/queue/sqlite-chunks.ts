@@ -49,6 +49,10 @@ export class Chunks {
     return this.#oldest.get()?.at;
   }
 
+  get newestStoredAt(): number | undefined {
+    return this.#last.get()?.at;
+  }
+
   /** Throws FileFault `corrupt` if the oldest or newest chunk, the likeliest after a crash, is damaged. */
   checkEnds(): void {
     for (const row of [this.#rowFrom.get(0), this.#last.get()]) if (row) Chunk.read(row);

@@ -1,8 +1,10 @@
 /** The worker's half of the SQLite store: one transaction for all batches that wait, then the leases. */
 import type { Database } from 'better-sqlite3';
 import { PAGE_BYTES, type DatabaseFile } from '../sqlite/database-file';
+import { checkDiskFloor } from '../sqlite/disk-floor';
 import { FileFault, faultOf, type Fault } from '../sqlite/faults';
 import type { Answer } from '../sqlite/worker-loop';
+import { CheckBehind } from './sqlite-check-behind';
 import { QueueRecords, type Stored } from './sqlite-records';
 import {
   writeLeases,
@@ -13,6 +15,8 @@ import {
 } from './sqlite-wire';
 
 const VACUUM_PAGES = 1000;
+/** Clocks are corrected by less than this all the time. */
+const CLOCK_BACK_MS = 1000;
 const PROBE_BYTES = 64 * 1024;
 
 type Outcome = Partial<Stored> & Pick<QueueReply, 'appendFault' | 'settleFault'>;
@@ -20,6 +24,8 @@ type Outcome = Partial<Stored> & Pick<QueueReply, 'appendFault' | 'settleFault'>
 export class SqliteQueue {
   readonly #records: QueueRecords;
   #stale = false;
+  #now: number;
+  #checkBehind: CheckBehind | undefined;
   /** Set when the file turned out to be damaged; then it must be replaced. */
   corrupt: Fault | undefined;
 
@@ -27,15 +33,19 @@ export class SqliteQueue {
 
   constructor(
     private readonly file: DatabaseFile,
-    options: WorkerOptions,
+    private readonly options: WorkerOptions,
   ) {
     this.db = file.db;
     this.#records = new QueueRecords(file.db, options);
+    this.#checkBehind = file.checked ? undefined : new CheckBehind(file.db);
+    this.#now = options.now + this.#records.clockBackMs(options.now);
+    this.#noteTime(options.now);
     if (options.restarted) this.#records.adoptLeases(options.leased);
     else this.#blameLeases(options.now);
   }
 
   run(batches: readonly QueueBatch[]): Answer<QueueReply>[] {
+    this.#noteTime(batches.at(-1)?.now ?? this.#now);
     const outcomes = this.#write(batches);
     const leases = batches.map((batch) => this.#lease(batch));
     if (this.#records.leasesChanged) this.#noteLeases();
@@ -68,8 +78,24 @@ export class SqliteQueue {
     return this.#records.counters.next;
   }
 
-  /** Gives free pages back to the disk, a few milliseconds at a time, then empties the log. */
+  /** A few milliseconds of what can wait: true for more of it. */
   idle(): boolean {
+    return this.#tidy() || this.#check();
+  }
+
+  #check(): boolean {
+    try {
+      if (this.#checkBehind?.step()) return true;
+      this.#checkBehind = undefined;
+    } catch (error) {
+      this.#checkBehind = undefined;
+      this.#note(error);
+    }
+    return false;
+  }
+
+  /** Gives free pages back to the disk, then empties the log. */
+  #tidy(): boolean {
     if (!this.#stale) return false;
     try {
       const free = Number(this.db.pragma('freelist_count', { simple: true }));
@@ -85,6 +111,17 @@ export class SqliteQueue {
       // Upkeep may fail, on a full disk for example: the next write tells its producers why.
     }
     return false;
+  }
+
+  #noteTime(now: number): void {
+    const back = this.#now - now;
+    this.#now = now;
+    if (back < CLOCK_BACK_MS) return;
+    try {
+      this.#transaction(now, () => this.#records.clockSetBack(back, now));
+    } catch (error) {
+      this.#note(error);
+    }
   }
 
   #blameLeases(now: number): void {
@@ -154,6 +191,7 @@ export class SqliteQueue {
 
   /** Once the reserve was needed, records may use pages that are free in the file, but not eat up what it gave. */
   #checkRoom(): void {
+    checkDiskFloor(this.options.file, this.options.minFreeBytes ?? 0);
     const { reserve } = this.file;
     if (!reserve.spent) return;
     reserve.keep();

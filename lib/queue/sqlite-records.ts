@@ -18,6 +18,8 @@ import { FRAME_BYTES, type AppendBatch, type Leased, type LeaseRequest } from '.
 
 /** Settled records may take this much of the file; beyond it, the live ones of old chunks are moved out. */
 const MAX_WASTED_BYTES = 32 * 2 ** 20;
+/** No retry waits longer; what seems to was parked by another clock. */
+const LONGEST_WAIT_MS = 86_400_000;
 
 type Give = (lease: Omit<Leased, 'crashes'>, parked: boolean) => boolean;
 type Retry = Extract<Settlement, { outcome: 'retry' }>;
@@ -161,6 +163,18 @@ export class QueueRecords {
   /** The process ended in good order: nobody is to blame. */
   endLeases(): void {
     this.#journal.clear();
+  }
+
+  /** Ms by which the clock was set back since the newest record was stored; 0 if it wasn't, or nobody can tell. */
+  clockBackMs(now: number): number {
+    return Math.max(0, (this.#chunks.newestStoredAt ?? 0) - now);
+  }
+
+  /** Parked records wait as long as they were to, though the clock was set back by `backMs`. */
+  clockSetBack(backMs: number, now: number): void {
+    if (this.counters.parked === 0) return;
+    this.#parked.hasten(backMs, now, LONGEST_WAIT_MS);
+    this.#nextDueAt = undefined;
   }
 
   /** Whether the process before this one ended while records were out. */

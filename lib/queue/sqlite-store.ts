@@ -51,6 +51,8 @@ export interface SqliteStoreOptions {
   readonly maxWaitingBytes?: number;
   /** How long to wait for another owner of the file, in ms. */
   readonly lockWaitMs?: number;
+  /** Free disk space below which `append` rejects with ERR_SLUICE_QUEUE_DISK_LOW; 0, the default: none. */
+  readonly minFreeBytes?: number;
   /** Most pages of 16 KB that the file may have. */
   readonly maxPages?: number;
   /** better-sqlite3's binary, where it isn't in its usual place. */
@@ -162,11 +164,20 @@ class WorkerStore implements SqliteStore {
   }
 
   #workerOptions(): WorkerOptions {
-    const { file, maxDead = 50_000, maxKeys = 200_000, lockWaitMs, maxPages, nativeBinding } = this.#options;
-    const leased = [...this.#leased];
-    const restarted = this.#restarted;
-    const now = this.#now();
-    return { file, now, leased, restarted, maxDead, maxKeys, lockWaitMs, maxPages, nativeBinding };
+    const { file, maxDead = 50_000, maxKeys = 200_000 } = this.#options;
+    const { lockWaitMs, minFreeBytes, maxPages, nativeBinding } = this.#options;
+    return {
+      file,
+      now: this.#now(),
+      leased: [...this.#leased],
+      restarted: this.#restarted,
+      maxDead,
+      maxKeys,
+      lockWaitMs,
+      minFreeBytes,
+      maxPages,
+      nativeBinding,
+    };
   }
 
   #error(fault: Fault): StoreError {

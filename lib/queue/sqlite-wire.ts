@@ -74,6 +74,7 @@ export interface WorkerOptions {
   readonly maxKeys: number;
   readonly lockWaitMs?: number | undefined;
   readonly maxPages?: number | undefined;
+  readonly minFreeBytes?: number | undefined;
   readonly nativeBinding?: string | undefined;
 }
 

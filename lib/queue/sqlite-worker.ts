@@ -41,7 +41,7 @@ function openFile(options: WorkerOptions, now: number, { damaged = false, leastN
 
 function own(options: WorkerOptions): FileOwner<QueueBatch, QueueHello, QueueReply> {
   const opened = openFile(options, options.now);
-  let { file } = opened;
+  let { file, fault } = opened;
   let queue = new SqliteQueue(file, options);
 
   /** Puts a new file in the place of the damaged one. Leases are void; what is saved is given out again. */
@@ -50,11 +50,14 @@ function own(options: WorkerOptions): FileOwner<QueueBatch, QueueHello, QueueRep
     const replacement = openFile(options, now, { damaged: true, leastNext: queue.next });
     file = replacement.file;
     queue = new SqliteQueue(file, { ...options, now, restarted: false });
-    return replacement.fault;
+    fault = replacement.fault;
+    return fault;
   };
 
   return {
-    hello: { state: queue.state, quarantined: opened.fault },
+    get hello() {
+      return { state: queue.state, quarantined: fault };
+    },
     run(batches) {
       const answers = queue.run(batches);
       if (!queue.corrupt) return answers;
@@ -65,7 +68,12 @@ function own(options: WorkerOptions): FileOwner<QueueBatch, QueueHello, QueueRep
         transfer,
       }));
     },
-    idle: () => queue.idle(),
+    idle() {
+      const more = queue.idle();
+      if (!queue.corrupt) return more;
+      replace(Date.now());
+      return 'renewed';
+    },
     close: () => queue.close(),
   };
 }

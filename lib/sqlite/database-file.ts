@@ -46,6 +46,8 @@ export interface DatabaseFile {
   readonly db: Database.Database;
   /** Where a damaged file of this name was put, if there was one. */
   readonly quarantined: Quarantine | undefined;
+  /** Whether all of it was checked; a large file isn't, because that would take seconds. */
+  readonly checked: boolean;
   /** Room for deletions on a full disk, in a file beside it. */
   readonly reserve: DiskReserve;
   close(): void;
@@ -60,11 +62,13 @@ export function openDatabaseFile(options: DatabaseFileOptions): DatabaseFile {
   const lock = takeLock(options);
   try {
     const { db, quarantined } = openOrQuarantine(options);
+    const checked = quarantined !== undefined || isSmall(options.file);
     const reserve = new DiskReserve(`${options.file}.reserve`, options.reserveBytes ?? 0);
     reserve.keep();
     return {
       db,
       quarantined,
+      checked,
       reserve,
       close() {
         db.close();
@@ -114,7 +118,7 @@ function openSound(options: DatabaseFileOptions): Database.Database {
         'PRAGMA journal_size_limit = 8388608; PRAGMA cache_size = -8192; PRAGMA foreign_keys = OFF',
     );
     if (options.maxPages !== undefined) db.pragma(`max_page_count = ${options.maxPages}`);
-    if (!fresh && statSync(options.file).size <= FULL_CHECK_BYTES) fullCheck(db);
+    if (!fresh && isSmall(options.file)) fullCheck(db);
     migrate(db, options);
     if (!fresh) options.check?.(db);
     emptyLog(db);
@@ -145,6 +149,10 @@ function emptyLog(db: Database.Database): void {
   } catch (error) {
     if (faultOf(error).kind !== 'disk_full') throw error;
   }
+}
+
+function isSmall(file: string): boolean {
+  return statSync(file).size <= FULL_CHECK_BYTES;
 }
 
 function fullCheck(db: Database.Database): void {

@@ -50,7 +50,7 @@ function start(RED: NodeRED, node: RuntimeNode, config: PushQueueConfig): void {
   const log = new PushQueueLog(node, config.queue, metrics, (text) =>
     RED.log.error(`[push-queue:${name}] ${text}`),
   );
-  const claim = claimStore(config, settings.dataDir, (fault) => {
+  const claim = claimStore(config, settings, (fault) => {
     if (closing) return;
     queue.fail(fault);
     log.storeError(fault);
