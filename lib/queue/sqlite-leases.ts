@@ -1,32 +1,41 @@
-/** Which records are on lease, in memory only; changes within a transaction can be taken back. */
+/**
+ * Which records are out for delivery: in memory, where changes within a transaction can be taken back, and in the file
+ * as far as the next process must know it.
+ */
+import type { Database } from 'better-sqlite3';
+import { LeaseJournal } from './sqlite-lease-journal';
+import { Suspects } from './sqlite-suspects';
+
 export class Leases {
   /** By seq: whether the record is parked (true) or in a chunk. */
   readonly #parked = new Map<number, boolean>();
+  readonly journal: LeaseJournal;
+  readonly suspects: Suspects;
   #parkedCount = 0;
   #ended: [seq: number, parked: boolean][] = [];
+
+  constructor(db: Database) {
+    this.journal = new LeaseJournal(db);
+    this.suspects = new Suspects(db);
+  }
 
   /** How many of them are parked records. */
   get parkedCount(): number {
     return this.#parkedCount;
   }
 
-  get size(): number {
-    return this.#parked.size;
-  }
-
-  /** Seqs of the parked ones. */
-  parkedSeqs(): number[] {
-    if (this.#parkedCount === 0) return [];
-    return [...this.#parked].filter(([, parked]) => parked).map(([seq]) => seq);
-  }
-
   has(seq: number): boolean {
     return this.#parked.has(seq);
+  }
+
+  mayGo(seq: number, now: number): boolean {
+    return this.suspects.mayGo(seq, this.#parked.size, now);
   }
 
   give(seq: number, parked: boolean): void {
     this.#parkedCount += Number(parked) - Number(this.#parked.get(seq) ?? false);
     this.#parked.set(seq, parked);
+    if (parked) this.journal.touch();
   }
 
   /** Whether the record is parked; undefined when it isn't on lease. */
@@ -36,11 +45,20 @@ export class Leases {
     this.#parked.delete(seq);
     this.#parkedCount -= Number(parked);
     this.#ended.push([seq, parked]);
+    this.suspects.ended(seq);
+    if (parked) this.journal.touch();
     return parked;
   }
 
   oldestFirst(): number[] {
     return [...this.#parked.keys()].sort((a, b) => a - b);
+  }
+
+  /** Writes what is out, if that changed, so that a crash can be blamed. */
+  save(): void {
+    if (!this.journal.changed) return;
+    const parked = this.#parkedCount === 0 ? [] : [...this.#parked].filter(([, isParked]) => isParked);
+    this.journal.save(parked.map(([seq]) => seq));
   }
 
   /** What ended, ended. */
@@ -52,5 +70,7 @@ export class Leases {
   rolledBack(): void {
     for (const [seq, parked] of this.#ended.reverse()) this.give(seq, parked);
     this.#ended = [];
+    this.journal.touch();
+    this.suspects.reload();
   }
 }

@@ -4,8 +4,8 @@ import { PAGE_BYTES, type DatabaseFile } from '../sqlite/database-file';
 import { checkDiskFloor } from '../sqlite/disk-floor';
 import { FileFault, faultOf, type Fault } from '../sqlite/faults';
 import type { Answer } from '../sqlite/worker-loop';
-import { CheckBehind } from './sqlite-check-behind';
 import { QueueRecords, type Stored } from './sqlite-records';
+import { Upkeep } from './sqlite-upkeep';
 import {
   writeLeases,
   type QueueBatch,
@@ -14,7 +14,6 @@ import {
   type WorkerOptions,
 } from './sqlite-wire';
 
-const VACUUM_PAGES = 1000;
 /** Clocks are corrected by less than this all the time. */
 const CLOCK_BACK_MS = 1000;
 const PROBE_BYTES = 64 * 1024;
@@ -23,9 +22,8 @@ type Outcome = Partial<Stored> & Pick<QueueReply, 'appendFault' | 'settleFault'>
 
 export class SqliteQueue {
   readonly #records: QueueRecords;
-  #stale = false;
+  readonly #upkeep: Upkeep;
   #now: number;
-  #checkBehind: CheckBehind | undefined;
   /** Set when the file turned out to be damaged; then it must be replaced. */
   corrupt: Fault | undefined;
 
@@ -37,7 +35,7 @@ export class SqliteQueue {
   ) {
     this.db = file.db;
     this.#records = new QueueRecords(file.db, options);
-    this.#checkBehind = file.checked ? undefined : new CheckBehind(file.db);
+    this.#upkeep = new Upkeep(file);
     this.#now = options.now + this.#records.clockBackMs(options.now);
     this.#noteTime(options.now);
     if (options.restarted) this.#records.adoptLeases(options.leased);
@@ -80,37 +78,12 @@ export class SqliteQueue {
 
   /** A few milliseconds of what can wait: true for more of it. */
   idle(): boolean {
-    return this.#tidy() || this.#check();
-  }
-
-  #check(): boolean {
     try {
-      if (this.#checkBehind?.step()) return true;
-      this.#checkBehind = undefined;
+      return this.#upkeep.tidy() || this.#upkeep.check();
     } catch (error) {
-      this.#checkBehind = undefined;
       this.#note(error);
+      return false;
     }
-    return false;
-  }
-
-  /** Gives free pages back to the disk, then empties the log. */
-  #tidy(): boolean {
-    if (!this.#stale) return false;
-    try {
-      const free = Number(this.db.pragma('freelist_count', { simple: true }));
-      const pages = Number(this.db.pragma('page_count', { simple: true }));
-      if (free > 64 && free > pages / 4) {
-        this.db.pragma(`incremental_vacuum(${VACUUM_PAGES})`);
-        return true;
-      }
-      this.db.pragma('wal_checkpoint(TRUNCATE)');
-      this.file.reserve.keep();
-      this.#stale = false;
-    } catch {
-      // Upkeep may fail, on a full disk for example: the next write tells its producers why.
-    }
-    return false;
   }
 
   #noteTime(now: number): void {
@@ -255,7 +228,7 @@ export class SqliteQueue {
       this.#records.save(now);
       this.db.exec('COMMIT');
       this.#records.committed();
-      this.#stale = true;
+      this.#upkeep.written();
       return result;
     } catch (error) {
       if (this.db.inTransaction) this.db.exec('ROLLBACK');

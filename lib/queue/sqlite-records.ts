@@ -10,10 +10,8 @@ import type { Chunk } from './sqlite-chunk';
 import { CHUNK_BYTES, Chunks } from './sqlite-chunks';
 import { CountersRow, type Counters } from './sqlite-counters';
 import { RememberedKeys } from './sqlite-keys';
-import { LeaseJournal } from './sqlite-lease-journal';
 import { Leases } from './sqlite-leases';
 import { DeadRows, ParkedRows, type ParkedRow } from './sqlite-parked';
-import { Suspects } from './sqlite-suspects';
 import { FRAME_BYTES, type AppendBatch, type Leased, type LeaseRequest } from './sqlite-wire';
 
 /** Settled records may take this much of the file; beyond it, the live ones of old chunks are moved out. */
@@ -37,9 +35,7 @@ export class QueueRecords {
   readonly #parked: ParkedRows;
   readonly #dead: DeadRows;
   readonly #keys: RememberedKeys;
-  readonly #leases = new Leases();
-  readonly #journal: LeaseJournal;
-  readonly #suspects: Suspects;
+  readonly #leases: Leases;
   #cursor = 0;
   #nextDueAt: { at: number | undefined } | undefined;
 
@@ -53,8 +49,7 @@ export class QueueRecords {
     this.#parked = new ParkedRows(db);
     this.#dead = new DeadRows(db);
     this.#keys = new RememberedKeys(db, limits.maxKeys);
-    this.#journal = new LeaseJournal(db);
-    this.#suspects = new Suspects(db);
+    this.#leases = new Leases(db);
   }
 
   /** Stores what isn't a duplicate, then evicts if the batch says so. */
@@ -116,9 +111,9 @@ export class QueueRecords {
     let room = maxBytes;
     const give: Give = (lease, parked) => {
       if (leases.length > 0 && lease.record.byteLength > room) return false;
-      if (!this.#suspects.mayGo(lease.seq, this.#leases.size, now)) return false;
+      if (!this.#leases.mayGo(lease.seq, now)) return false;
       room -= lease.record.byteLength;
-      leases.push({ ...lease, crashes: this.#suspects.crashesOf(lease.seq) });
+      leases.push({ ...lease, crashes: this.#leases.suspects.crashesOf(lease.seq) });
       this.#give(lease.seq, parked);
       return true;
     };
@@ -126,7 +121,7 @@ export class QueueRecords {
       const share = Math.min(maxRecords, Math.max(0, maxParked - this.#leases.parkedCount));
       const more = this.#leaseParked(share, now, give) && this.#leaseQueued(maxRecords - leases.length, give);
       if (more) this.#leaseParked(maxRecords - leases.length, now, give);
-      this.#journal.advance(this.#cursor);
+      this.#leases.journal.advance(this.#cursor);
       return leases;
     } catch (error) {
       for (const { seq } of leases) this.#end(seq);
@@ -147,22 +142,21 @@ export class QueueRecords {
   }
 
   get leasesChanged(): boolean {
-    return this.#journal.changed;
+    return this.#leases.journal.changed;
   }
 
-  /** Writes what is out, so that a crash can be blamed. */
   saveLeases(): void {
-    if (this.#journal.changed) this.#journal.save(this.#leases.parkedSeqs());
+    this.#leases.save();
   }
 
   /** They could not be written: next time again. */
   leasesUnsaved(): void {
-    this.#journal.touch();
+    this.#leases.journal.touch();
   }
 
   /** The process ended in good order: nobody is to blame. */
   endLeases(): void {
-    this.#journal.clear();
+    this.#leases.journal.clear();
   }
 
   /** Ms by which the clock was set back since the newest record was stored; 0 if it wasn't, or nobody can tell. */
@@ -179,16 +173,16 @@ export class QueueRecords {
 
   /** Whether the process before this one ended while records were out. */
   get leftLeases(): boolean {
-    return this.#journal.left;
+    return this.#leases.journal.left;
   }
 
   /** The process before this one ended while records were out. They are parked, due first, each with one crash more. */
   blameLeases(): void {
-    const { cursor, parked } = this.#journal.read();
+    const { cursor, parked } = this.#leases.journal.read();
     for (const seq of parked) {
       if (!this.#parked.get(seq)) continue;
       this.#parked.postpone(seq, 0, { attempts: 0, unknowns: 0, keepUnknowns: true });
-      this.#suspects.crashed(seq);
+      this.#leases.suspects.crashed(seq);
     }
     for (let seq = 0; seq < cursor; seq++) {
       const chunk = this.#chunks.from(seq);
@@ -196,9 +190,9 @@ export class QueueRecords {
       seq = Math.max(seq, chunk.first);
       if (seq >= cursor || chunk.isSettled(seq)) continue;
       this.#park(seq, 0, { attempts: 0, unknowns: 0 });
-      this.#suspects.crashed(seq);
+      this.#leases.suspects.crashed(seq);
     }
-    this.#journal.clear();
+    this.#leases.journal.clear();
   }
 
   committed(): void {
@@ -208,8 +202,6 @@ export class QueueRecords {
 
   rolledBack(): void {
     this.#leases.rolledBack();
-    this.#journal.touch();
-    this.#suspects.reload();
     this.#keys.rolledBack();
     this.#chunks.reset();
     this.#cursor = 0;
@@ -287,7 +279,7 @@ export class QueueRecords {
     const parked = this.#end(seq);
     if (parked === undefined) return;
     this.#nextDueAt = undefined;
-    if (spend) this.#suspects.clear(seq);
+    if (spend) this.#leases.suspects.clear(seq);
     const attempts = spend ? 1 : 0;
     const unknowns = unknown ? 1 : 0;
     // A refusal says nothing about the deliveries before it.
@@ -331,7 +323,7 @@ export class QueueRecords {
     const bytes = parked ? this.#parked.delete(seq) : this.#settleInChunk(seq);
     this.counters.records--;
     this.counters.bytes -= bytes;
-    this.#suspects.clear(seq);
+    this.#leases.suspects.clear(seq);
     if (parked) {
       this.counters.parked--;
       this.#nextDueAt = undefined;
@@ -394,18 +386,12 @@ export class QueueRecords {
 
   #give(seq: number, parked: boolean): void {
     this.#leases.give(seq, parked);
-    if (!parked) return;
-    this.#nextDueAt = undefined;
-    this.#journal.touch();
+    if (parked) this.#nextDueAt = undefined;
   }
 
   #end(seq: number): boolean | undefined {
     const parked = this.#leases.end(seq);
-    this.#suspects.ended(seq);
-    if (parked) {
-      this.#nextDueAt = undefined;
-      this.#journal.touch();
-    }
+    if (parked) this.#nextDueAt = undefined;
     return parked;
   }
 }

@@ -59,7 +59,7 @@ export interface DatabaseFile {
  */
 export function openDatabaseFile(options: DatabaseFileOptions): DatabaseFile {
   mkdirSync(dirname(options.file), { recursive: true });
-  const lock = takeLock(options);
+  const lock = lockFile(options);
   try {
     const { db, quarantined } = openOrQuarantine(options);
     const checked = quarantined !== undefined || isSmall(options.file);
@@ -81,8 +81,15 @@ export function openDatabaseFile(options: DatabaseFileOptions): DatabaseFile {
   }
 }
 
-/** An exclusive lock on a file beside it: it ends with the process, however that ends, and lets others read the data. */
-function takeLock({ file, lockWaitMs = 1000, nativeBinding }: DatabaseFileOptions): Database.Database {
+/**
+ * An exclusive lock on a file beside it: it ends with the process, however that ends, and lets others read the data.
+ * Close what is returned to unlock. Throws what SQLite throws while another owner has it.
+ */
+export function lockFile({
+  file,
+  lockWaitMs = 1000,
+  nativeBinding,
+}: Pick<DatabaseFileOptions, 'file' | 'lockWaitMs' | 'nativeBinding'>): Database.Database {
   const lock = connect(`${file}.lock`, lockWaitMs, nativeBinding);
   try {
     // Nothing is ever written to it; without a journal it needs no disk space either.

@@ -97,7 +97,10 @@ describe('the entry of an HTTP source', () => {
     const verdict = deferred<Verdict>();
     const { entry } = rig({}, { deliver: () => verdict.promise });
     const first = entry.take(record('a', 'd1'));
-    expect(await entry.take(record('a', 'd2'))).toMatchObject({ kind: 'rejected', error: { code: 'ERR_SLUICE_KEY_REUSED' } });
+    expect(await entry.take(record('a', 'd2'))).toMatchObject({
+      kind: 'rejected',
+      error: { code: 'ERR_SLUICE_KEY_REUSED' },
+    });
     verdict.resolve(DONE);
     expect(await first).toEqual({ kind: 'done', id: 'a' });
   });
