@@ -58,6 +58,8 @@ export interface QueueCounts {
   readonly bytes: number;
   readonly parked: number;
   readonly dead: number;
+  /** Dead records deleted for room, oldest first. */
+  readonly deadTrimmedTotal: number;
   readonly evictedTotal: number;
   readonly evictedBytesTotal: number;
   /** Unix ms of the oldest undelivered record, if any. */

@@ -104,7 +104,7 @@ export class MemoryStore implements QueueStore {
     } else {
       this.#take(this.#leased, entry.seq);
       if (settlement.outcome === 'dead') {
-        this.#dead = Math.min(this.#dead + 1, this.maxDead);
+        this.#dead += 1;
         this.#forgetKeyOf(entry);
       }
     }
@@ -117,7 +117,8 @@ export class MemoryStore implements QueueStore {
       records: this.#live.size,
       bytes: this.#bytes,
       parked: this.#parked.size,
-      dead: this.#dead,
+      dead: Math.min(this.#dead, this.maxDead),
+      deadTrimmedTotal: Math.max(0, this.#dead - this.maxDead),
       evictedTotal: this.#evicted,
       evictedBytesTotal: this.#evictedBytes,
       oldestStoredAt: first(this.#live)?.storedAt,

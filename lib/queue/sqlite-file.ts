@@ -10,7 +10,7 @@ import type { WorkerOptions } from './sqlite-wire';
 const SEQS_PER_MS = 1024;
 
 /** More than the log, so that it can always be written back into the file. */
-const RESERVE_BYTES = 8 * 2 ** 20;
+const RESERVE_BYTES = 20 * 2 ** 20;
 
 export interface QueueFile {
   readonly file: DatabaseFile;

@@ -96,10 +96,7 @@ export function repairQueueFile(file: string, now: number): Promise<string> {
     const options = { file, maxDead: 50_000, maxKeys: 200_000, lockWaitMs: 0 };
     const repaired = openQueueFile(options, now, { damaged: true });
     try {
-      return {
-        detail: repaired.fault?.detail ?? '',
-        saved: new CountersRow(repaired.file.db).read().records,
-      };
+      return repaired.fault?.detail ?? '';
     } finally {
       repaired.file.close();
     }

@@ -11,7 +11,6 @@ import type {
   AppendOptions,
   AppendResult,
   LeasedRecord,
-  QueueCounts,
   QueueStore,
   Settlement,
 } from './contract';
@@ -61,9 +60,7 @@ export interface SqliteStoreOptions {
   readonly workerFile?: string;
 }
 
-export interface SqliteStore extends QueueStore {
-  counts(): QueueCounts & { /** Oldest dead records trimmed for room. */ readonly deadTrimmedTotal: number };
-}
+export interface SqliteStore extends QueueStore {}
 
 /**
  * Opens or creates the file. Rejects with StoreError when it can't be used: ERR_SLUICE_QUEUE_LOCKED, _NEWER, _FOREIGN,

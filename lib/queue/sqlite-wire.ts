@@ -39,8 +39,6 @@ export interface LeaseRequest {
 
 /** Counters after the commit that answers a batch. */
 export interface QueueState extends QueueCounts {
-  /** Dead records trimmed, oldest first, since the file was made. */
-  readonly deadTrimmedTotal: number;
   readonly nextDueAt: number | undefined;
 }
 

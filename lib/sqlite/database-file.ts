@@ -121,8 +121,8 @@ function openSound(options: DatabaseFileOptions): Database.Database {
     const fresh = checkOwner(db, options);
     if (fresh) db.exec(`PRAGMA page_size = ${PAGE_BYTES}; PRAGMA auto_vacuum = INCREMENTAL`);
     db.exec(
-      'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 256;' +
-        'PRAGMA journal_size_limit = 8388608; PRAGMA cache_size = -8192; PRAGMA foreign_keys = OFF',
+      'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 1024;' +
+        'PRAGMA journal_size_limit = 16777216; PRAGMA cache_size = -8192; PRAGMA foreign_keys = OFF',
     );
     if (options.maxPages !== undefined) db.pragma(`max_page_count = ${options.maxPages}`);
     if (!fresh && isSmall(options.file)) fullCheck(db);

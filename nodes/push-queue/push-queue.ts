@@ -63,6 +63,7 @@ function start(RED: NodeRED, node: RuntimeNode, config: PushQueueConfig): void {
     policy: config.onFull,
     quotaBytes: quotaBytesOf(config),
     onEvicted: (records) => log.evicted(records),
+    onTrimmed: (records) => log.trimmed(records),
     onWriteError: (error) => log.storeError(error),
     onHealth: (fault) => log.health(fault),
   });

@@ -106,7 +106,7 @@ describe('the disk of a queue', () => {
   });
 
   it('O65 stays whole on a file system that is really full, and goes on when there is room', async () => {
-    const mounted = await run('mount', ['-t', 'tmpfs', '-o', 'size=64m', 'tmpfs', dir]).then(
+    const mounted = await run('mount', ['-t', 'tmpfs', '-o', 'size=160m', 'tmpfs', dir]).then(
       () => true,
       () => false,
     );
