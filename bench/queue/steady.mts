@@ -3,6 +3,7 @@ import type { SqliteStore } from '#lib/queue/sqlite-store';
 import { makeRecords, pause } from './load.mjs';
 
 const RECORDS = makeRecords();
+const MOST_OUT = 16_384;
 
 /** Producers, and a consumer that keeps up: records per second that were appended, leased and settled. */
 export async function steadyLoad(store: SqliteStore, producers: number, ms: number): Promise<number> {
@@ -12,25 +13,21 @@ export async function steadyLoad(store: SqliteStore, producers: number, ms: numb
     const record = RECORDS[index % RECORDS.length] ?? Buffer.alloc(0);
     while (!stopped) await store.append(record);
   };
-  let wake = () => {};
+  let wake: () => void = () => undefined;
   const remove = store.onChange(() => wake());
+  let out = 0;
+  const done = () => {
+    settled++;
+    out--;
+    if (out < MOST_OUT) wake();
+  };
   const consume = async () => {
-    const settling = new Set<Promise<unknown>>();
-    for (;;) {
-      const leases = await store.lease(4096, 32 * 2 ** 20);
-      if (leases.length === 0) {
-        if (stopped && store.counts().records === 0) return;
+    while (!stopped || store.counts().records > 0) {
+      const leases = out < MOST_OUT ? await store.lease(4096, 32 * 2 ** 20) : [];
+      out += leases.length;
+      for (const { seq } of leases) void store.settle({ seq, outcome: 'done' }).then(done);
+      if (leases.length === 0)
         await Promise.race([new Promise<void>((resolve) => (wake = resolve)), pause(20)]);
-        continue;
-      }
-      for (const { seq } of leases) {
-        const done = store.settle({ seq, outcome: 'done' }).then(() => {
-          settled++;
-          settling.delete(done);
-        });
-        settling.add(done);
-      }
-      while (settling.size > 16_384) await Promise.race(settling);
     }
   };
   const all = Promise.all([consume(), ...Array.from({ length: producers }, (_, index) => produce(index))]);
