@@ -3,7 +3,7 @@ import { chown, mkdir, readdir, chmod } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Appender } from './load.mjs';
+import { pause, type Appender } from './load.mjs';
 import { findBinary, open, startServer } from './server.mjs';
 
 const DEBIAN = '/usr/lib/postgresql';
@@ -61,8 +61,21 @@ export async function postgres(dir: string): Promise<Appender | undefined> {
     (port) => ['-D', data, '-h', '127.0.0.1', '-p', String(port), '-k', data],
     uid === undefined ? {} : { uid },
   );
+  const ready = async () => {
+    const asked = promisify(execFile)(join(bin, 'pg_isready'), [
+      '-h',
+      '127.0.0.1',
+      '-p',
+      String(server.port),
+    ]);
+    return asked.then(
+      () => true,
+      () => false,
+    );
+  };
+  while (!(await ready())) await pause(100);
   const socket = await open(server.port);
-  let ready: () => void = () => undefined;
+  let answered: () => void = () => undefined;
   let rest = Buffer.alloc(0);
   socket.on('data', (chunk: Buffer) => {
     rest = Buffer.concat([rest, chunk]);
@@ -72,12 +85,12 @@ export async function postgres(dir: string): Promise<Appender | undefined> {
       const type = String.fromCharCode(rest[0] ?? 0);
       if (type === 'E') throw new Error(rest.toString('latin1', 5, end));
       rest = rest.subarray(end);
-      if (type === 'Z') ready();
+      if (type === 'Z') answered();
     }
   });
   const ask = (...messages: Buffer[]) =>
     new Promise<void>((resolve) => {
-      ready = resolve;
+      answered = resolve;
       socket.write(Buffer.concat(messages));
     });
   const start = Buffer.concat([

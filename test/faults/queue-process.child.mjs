@@ -26,7 +26,7 @@ async function produce() {
 
 async function consume() {
   for (;;) {
-    const leases = await store.lease(50, 2 ** 20);
+    const leases = await store.lease(500, 2 ** 20);
     const kept = leases.filter((_, index) => index % 2 === 0);
     for (const { record } of kept) writeSync(1, `S ${Buffer.from(record).readUInt32LE()}\n`);
     await Promise.all(
