@@ -26,6 +26,9 @@ export interface AppendResult {
 /** A record that was out this often when the process ended is taken for the cause. */
 export const MAX_CRASHES = 3;
 
+/** Parked records given out in a row before it is a queued one's turn, with `maxParked`. */
+export const PARKED_IN_A_ROW = 3;
+
 export interface LeasedRecord {
   readonly seq: number;
   /** Attempts already spent on it, 0 for a record that was never delivered. */
@@ -71,7 +74,8 @@ export interface QueueStore {
   append(record: Uint8Array, options?: AppendOptions): Promise<AppendResult>;
   /**
    * Oldest first, parked records whose time has come before queued ones; may return fewer, or none. While there are
-   * queued ones, at most `maxParked` parked ones are on lease, so that a failing destination leaves room for the others.
+   * queued ones, at most `maxParked` parked ones are on lease, and about every fourth record given out is a queued one:
+   * so that a failing destination leaves room for the others, whether it fails slowly or at once.
    */
   lease(maxRecords: number, maxBytes: number, maxParked?: number): Promise<LeasedRecord[]>;
   /** Resolves once durable. A seq that isn't leased is ignored. */

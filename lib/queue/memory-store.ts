@@ -1,11 +1,12 @@
 import { StoreError } from '../errors/errors';
-import type {
-  AppendOptions,
-  AppendResult,
-  LeasedRecord,
-  QueueCounts,
-  QueueStore,
-  Settlement,
+import {
+  PARKED_IN_A_ROW,
+  type AppendOptions,
+  type AppendResult,
+  type LeasedRecord,
+  type QueueCounts,
+  type QueueStore,
+  type Settlement,
 } from './contract';
 import { DueOrder } from './due-order';
 
@@ -38,6 +39,7 @@ export class MemoryStore implements QueueStore {
   readonly #due = new DueOrder();
   readonly #keys = new Map<string, KeyedRecord>();
   readonly #listeners = new Set<() => void>();
+  #parkedInARow = 0;
   #nextSeq = 1;
   #bytes = 0;
   #dead = 0;
@@ -82,7 +84,11 @@ export class MemoryStore implements QueueStore {
       if (bytes > maxBytes && leased.length > 0) break;
       this.#due.remove(next.seq);
       this.#parked.delete(next.seq);
-      if (!this.#queued.delete(next.seq)) this.#leasedParked.add(next.seq);
+      if (this.#queued.delete(next.seq)) this.#parkedInARow = 0;
+      else {
+        this.#leasedParked.add(next.seq);
+        this.#parkedInARow += 1;
+      }
       this.#leased.set(next.seq, next);
       leased.push({ ...next, crashes: 0 });
     }
@@ -149,7 +155,8 @@ export class MemoryStore implements QueueStore {
     const due = this.#due.first();
     const parked = due !== undefined && due.dueAt <= this.now() ? this.#parked.get(due.id) : undefined;
     const queued = first(this.#queued);
-    return this.#leasedParked.size < maxParked ? (parked ?? queued) : (queued ?? parked);
+    const turn = maxParked === Infinity || this.#parkedInARow < PARKED_IN_A_ROW;
+    return turn && this.#leasedParked.size < maxParked ? (parked ?? queued) : (queued ?? parked);
   }
 
   /** Parked records go first, then the oldest queued ones, those out for delivery last: their settlement is ignored. */

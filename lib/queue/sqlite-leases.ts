@@ -3,6 +3,7 @@
  * as far as the next process must know it.
  */
 import type { Database } from 'better-sqlite3';
+import { PARKED_IN_A_ROW } from './contract';
 import { LeaseJournal } from './sqlite-lease-journal';
 import { Suspects } from './sqlite-suspects';
 
@@ -12,6 +13,7 @@ export class Leases {
   readonly journal: LeaseJournal;
   readonly suspects: Suspects;
   #parkedCount = 0;
+  #parkedInARow = 0;
   #ended: [seq: number, parked: boolean][] = [];
 
   constructor(db: Database) {
@@ -22,6 +24,14 @@ export class Leases {
   /** How many of them are parked records. */
   get parkedCount(): number {
     return this.#parkedCount;
+  }
+
+  /** How many of the next leases may be parked ones while others are queued. */
+  parkedShare(maxRecords: number, maxParked: number): number {
+    if (maxParked === Infinity) return maxRecords;
+    const turn = Math.floor((maxRecords * PARKED_IN_A_ROW) / (PARKED_IN_A_ROW + 1));
+    const credit = Math.max(0, PARKED_IN_A_ROW - this.#parkedInARow);
+    return Math.max(0, Math.min(maxRecords, maxParked - this.#parkedCount, turn + credit));
   }
 
   has(seq: number): boolean {
@@ -35,6 +45,7 @@ export class Leases {
   give(seq: number, parked: boolean): void {
     this.#parkedCount += Number(parked) - Number(this.#parked.get(seq) ?? false);
     this.#parked.set(seq, parked);
+    this.#parkedInARow = parked ? this.#parkedInARow + 1 : 0;
     if (parked) this.journal.touch();
   }
 

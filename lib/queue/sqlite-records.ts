@@ -118,7 +118,7 @@ export class QueueRecords {
       return true;
     };
     try {
-      const share = Math.min(maxRecords, Math.max(0, maxParked - this.#leases.parkedCount));
+      const share = this.#leases.parkedShare(maxRecords, maxParked);
       const more = this.#leaseParked(share, now, give) && this.#leaseQueued(maxRecords - leases.length, give);
       if (more) this.#leaseParked(maxRecords - leases.length, now, give);
       this.#leases.journal.advance(this.#cursor);

@@ -7,13 +7,7 @@ import type { StoreError } from '../errors/errors';
 import { Quota } from '../quota/quota';
 import { storeError, type Fault } from '../sqlite/faults';
 import { WorkerHost } from '../sqlite/worker-host';
-import type {
-  AppendOptions,
-  AppendResult,
-  LeasedRecord,
-  QueueStore,
-  Settlement,
-} from './contract';
+import type { AppendOptions, AppendResult, LeasedRecord, QueueStore, Settlement } from './contract';
 import { CODES } from './sqlite-codes';
 import { Health } from './sqlite-health';
 import { Turn } from './sqlite-turn';
