@@ -19,7 +19,7 @@ const MAX_WASTED_BYTES = 32 * 2 ** 20;
 /** No retry waits longer; what seems to was parked by another clock. */
 const LONGEST_WAIT_MS = 86_400_000;
 
-type Give = (lease: Omit<Leased, 'crashes'>, parked: boolean) => boolean;
+type Give = (lease: Leased, parked: boolean) => boolean;
 type Retry = Extract<Settlement, { outcome: 'retry' }>;
 type Dead = Extract<Settlement, { outcome: 'dead' }>;
 
@@ -113,7 +113,7 @@ export class QueueRecords {
       if (leases.length > 0 && lease.record.byteLength > room) return false;
       if (!this.#leases.mayGo(lease.seq, now)) return false;
       room -= lease.record.byteLength;
-      leases.push({ ...lease, crashes: this.#leases.suspects.crashesOf(lease.seq) });
+      leases.push(lease);
       this.#give(lease.seq, parked);
       return true;
     };
@@ -248,7 +248,8 @@ export class QueueRecords {
       if (this.#leases.has(seq)) continue;
       const row = this.#parked.get(seq);
       if (!row) continue;
-      if (!give({ ...row, storedAt: row.at, record: row.data }, true)) return false;
+      const crashes = this.#leases.suspects.crashesOf(seq);
+      if (!give({ ...row, crashes, storedAt: row.at, record: row.data }, true)) return false;
       given++;
     }
     return true;
@@ -265,7 +266,8 @@ export class QueueRecords {
         this.#cursor = seq;
         if (chunk.isSettled(seq) || this.#leases.has(seq)) continue;
         const record = chunk.recordIn(content, seq);
-        const lease = { seq, attempts: 0, unknowns: 0, storedAt: chunk.storedAt, record };
+        const crashes = 0; // A suspect is parked.
+        const lease = { seq, attempts: 0, unknowns: 0, crashes, storedAt: chunk.storedAt, record };
         if (left === 0) return true;
         if (!give(lease, false)) return false;
         left--;
