@@ -54,7 +54,7 @@ export interface SqliteStoreOptions {
   readonly workerFile?: string;
 }
 
-export interface SqliteStore extends QueueStore {}
+export type SqliteStore = QueueStore;
 
 /**
  * Opens or creates the file. Rejects with StoreError when it can't be used: ERR_SLUICE_QUEUE_LOCKED, _NEWER, _FOREIGN,
