@@ -6,3 +6,6 @@ export const EXIT = {
   /** Wrong usage, an unreadable file, no connection: the command couldn't run. */
   usage: 2,
 } as const;
+
+/** The command has said what isn't as it should be. */
+export class CheckFailed extends Error {}

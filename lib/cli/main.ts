@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import { SluiceError } from '../errors/errors';
-import { EXIT } from './exit-status';
+import { CheckFailed, EXIT } from './exit-status';
+import { queueCommand } from './queue.command';
 import { reachCommand } from './reach.command';
 
 function version(): string {
@@ -17,13 +18,14 @@ function program(): Command {
     .version(version(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .helpCommand('help [command]', 'print help for a command')
+    .addCommand(queueCommand())
     .addCommand(reachCommand())
     .addHelpText(
       'after',
       '\nExit status: 0 ok, 1 the check failed, 2 usage, unreadable file or no connection.',
     );
-  for (const command of [sluice, ...sluice.commands])
-    command.exitOverride().showHelpAfterError('(--help tells more)');
+  const all = [sluice, ...sluice.commands, ...sluice.commands.flatMap(({ commands }) => commands)];
+  for (const command of all) command.exitOverride().showHelpAfterError('(--help tells more)');
   return sluice;
 }
 
@@ -34,6 +36,7 @@ async function main(args: readonly string[]): Promise<number> {
   } catch (error) {
     // Commander has printed its own message, and help and version end here with 0.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+    if (error instanceof CheckFailed) return EXIT.checkFailed;
     if (!(error instanceof SluiceError)) throw error;
     console.error(`sluice: ${error.message} [${error.code}]`);
     return EXIT.usage;

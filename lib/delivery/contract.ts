@@ -30,6 +30,8 @@ export interface Sink {
   /** The tab or subflow instance it lives on. */
   readonly z: string;
   readonly policy: FullPolicy;
+  /** Most records that go to the destination together; 1 without it. What feeds it keeps two of them out. */
+  readonly batch?: number;
   /** Whether a record of this size would be taken now, holds included. Never the alert level. */
   canTake(bytes: number, records: number): boolean;
   /** Reserves room for an admitted record; the sink's input gives it back when the record arrives. */

@@ -108,6 +108,11 @@ export class Registry {
     );
   }
 
+  /** The largest batch of the live sinks that a source reaches, 1 at least. */
+  largestBatch(sourceId: string): number {
+    return Math.max(1, ...(this.reachOf(sourceId)?.live ?? []).map(({ batch = 1 }) => batch));
+  }
+
   /** Whether a live node is wired to a node's first output at all. */
   hasLiveOutput(nodeId: string): boolean {
     const node = this.#graph?.byId.get(nodeId);

@@ -42,6 +42,7 @@ export const ERROR_CODES = {
   ERR_SLUICE_NATIVE_MODULE: 'better-sqlite3 does not load in this Node.js',
   // queue: the store
   ERR_SLUICE_QUEUE_DISK_FULL: 'the disk of a queue has no room',
+  ERR_SLUICE_QUEUE_DISK_LOW: 'the disk of a queue is nearly full',
   ERR_SLUICE_QUEUE_LOCKED: 'another process uses the queue',
   ERR_SLUICE_QUEUE_NEWER: 'the queue was written by a newer version',
   ERR_SLUICE_QUEUE_FOREIGN: 'the queue is a database of another program',
@@ -77,6 +78,7 @@ export const ERROR_CODES = {
   ERR_SLUICE_QUEUE_REJECTED: 'a record was rejected for good by its destination',
   ERR_SLUICE_QUEUE_ATTEMPTS_SPENT: 'a record was delivered as often as allowed, without success',
   ERR_SLUICE_QUEUE_OUTCOME_UNKNOWN: 'deliveries of a record ended without a known outcome too often in a row',
+  ERR_SLUICE_QUEUE_CRASHES: 'the process ended each time a record was delivered',
   // rest-sink
   ERR_SLUICE_REST_BACKLOG_FULL: 'the backlog of a REST sink is full; the origin keeps the record',
   ERR_SLUICE_REST_BUSY: 'the destination is overloaded or failing',

@@ -13,6 +13,8 @@ export interface SluiceSettings {
   /** Bytes of request bodies that are being read and not yet authenticated, for all sources together. */
   readonly bodyBudgetMb: number;
   readonly inboxQuotaMb: number;
+  /** Free space of its disk below which a queue refuses, so that the rest of the system has some left. 0: none. */
+  readonly minFreeDiskMb: number;
   readonly metricAliases: boolean;
 }
 
@@ -22,6 +24,7 @@ const fields: Fields<SluiceSettings> = {
   documentPaths: flag(false),
   bodyBudgetMb: number(64, { min: 1 }),
   inboxQuotaMb: number(500, { min: 1 }),
+  minFreeDiskMb: number(200),
   metricAliases: flag(true),
 };
 

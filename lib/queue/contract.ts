@@ -3,8 +3,8 @@
  * `test/contract/queue-store.suite.ts`.
  *
  * Sequence numbers (`seq`) are positive integers, given in order of commit and never reused, across restarts too.
- * A record is in exactly one state: queued, leased (memory only: a crash or `close` returns it to queued), parked
- * (waiting for its due time) or dead. `bytes` always counts the stored record, not the file.
+ * A record is in exactly one state: queued, leased (`close` returns it to where it was, a crash parks it, due at once),
+ * parked (waiting for its due time) or dead. `bytes` always counts the stored record, not the file.
  */
 export interface AppendOptions {
   /**
@@ -23,12 +23,20 @@ export interface AppendResult {
   readonly duplicate: boolean;
 }
 
+/** A record that was out this often when the process ended is taken for the cause. */
+export const MAX_CRASHES = 3;
+
+/** Parked records given out in a row before it is a queued one's turn, with `maxParked`. */
+export const PARKED_IN_A_ROW = 3;
+
 export interface LeasedRecord {
   readonly seq: number;
   /** Attempts already spent on it, 0 for a record that was never delivered. */
   readonly attempts: number;
   /** Consecutive deliveries that ended unknown. */
   readonly unknowns: number;
+  /** How often in a row the process ended while it was out. From MAX_CRASHES on it must not be sent again. */
+  readonly crashes: number;
   /** Unix ms of the append. */
   readonly storedAt: number;
   readonly record: Uint8Array;
@@ -53,6 +61,8 @@ export interface QueueCounts {
   readonly bytes: number;
   readonly parked: number;
   readonly dead: number;
+  /** Dead records deleted for room, oldest first. */
+  readonly deadTrimmedTotal: number;
   readonly evictedTotal: number;
   readonly evictedBytesTotal: number;
   /** Unix ms of the oldest undelivered record, if any. */
@@ -62,8 +72,12 @@ export interface QueueCounts {
 export interface QueueStore {
   /** Resolves once the record is durable. Rejects with StoreError; then nothing of it is stored. */
   append(record: Uint8Array, options?: AppendOptions): Promise<AppendResult>;
-  /** Oldest first, parked records whose time has come before queued ones; may return fewer, or none. */
-  lease(maxRecords: number, maxBytes: number): Promise<LeasedRecord[]>;
+  /**
+   * Oldest first, parked records whose time has come before queued ones; may return fewer, or none. While there are
+   * queued ones, at most `maxParked` parked ones are on lease, and about every fourth record given out is a queued one:
+   * so that a failing destination leaves room for the others, whether it fails slowly or at once.
+   */
+  lease(maxRecords: number, maxBytes: number, maxParked?: number): Promise<LeasedRecord[]>;
   /** Resolves once durable. A seq that isn't leased is ignored. */
   settle(settlement: Settlement): Promise<void>;
   /** Counters as of the last commit; synchronous, costs nothing. */

@@ -20,7 +20,7 @@ export class DrainPace {
   #window: number;
 
   constructor(
-    readonly maxInFlight: number,
+    public maxInFlight: number,
     readonly retryInitialMs: number,
   ) {
     this.#window = maxInFlight;

@@ -1,5 +1,6 @@
 import { nextDelayMs } from '../delivery/retry';
 import type { Verdict } from '../delivery/verdict';
+import { DeliveryError } from '../errors/errors';
 import type { LeasedRecord, Settlement } from './contract';
 
 export interface RetryPolicy {
@@ -83,6 +84,13 @@ export function settlementFor(
       }
       return exhausted ? givenUp(verdict.error.message) : retry(delay(attempt, verdict.retryAfterMs), true);
   }
+}
+
+/** Verdict on a record that was out each time the process ended: sending it again would go on for ever. */
+export function endedTheProcess({ crashes }: LeasedRecord): Verdict {
+  const text = `Node-RED ended ${crashes} times in a row while this record was being delivered`;
+  const error = new DeliveryError('ERR_SLUICE_QUEUE_CRASHES', text, { failure: 'permanent' });
+  return { kind: 'failed', failure: 'permanent', error };
 }
 
 function codeOf(error: Error): string | undefined {

@@ -7,12 +7,12 @@
  */
 import { AsyncResource } from 'node:async_hooks';
 import type { Verdict } from '../delivery/verdict';
-import type { LeasedRecord, QueueStore, Settlement } from './contract';
+import { MAX_CRASHES, type LeasedRecord, type QueueStore, type Settlement } from './contract';
 import { leave, takeOver, type Handover } from './drain-handover';
 import { DrainLanes } from './drain-lanes';
 import { DrainPace } from './drain-pace';
 import type { DrainOptions, DrainState, DrainTimers, Readiness } from './drain-options';
-import { settlementFor } from './drain-settlement';
+import { endedTheProcess, settlementFor } from './drain-settlement';
 
 const MAX_BYTES_IN_FLIGHT = 32 * 1024 * 1024;
 /** How often a sink that was full, or an output that had no destination, is asked again when nobody tells of a change. */
@@ -23,6 +23,8 @@ const MIN_TIMER_MS = 10;
 const SETTLE_RETRY_MS = 1000;
 /** Records sent in one turn of the event loop: the sinks then have seen them before room for more is asked. */
 const SENT_PER_TURN = 16;
+/** The rest is for records that haven't failed yet: a destination that is down must not slow the others. */
+const PARKED_SHARE = 3 / 4;
 
 const REAL_TIMERS: DrainTimers = {
   set: (callback, ms) => setTimeout(callback, ms).unref(),
@@ -32,7 +34,7 @@ const REAL_TIMERS: DrainTimers = {
 export class Drain {
   readonly #options: DrainOptions;
   readonly #store: QueueStore;
-  readonly #maxInFlight: number;
+  #maxInFlight: number;
   readonly #pace: DrainPace;
   readonly #lanes: DrainLanes | undefined;
   readonly #now: () => number;
@@ -48,6 +50,7 @@ export class Drain {
   readonly #runApart = AsyncResource.bind(() => this.#run());
   #round: Promise<void> = Promise.resolve();
   #bytesInFlight = 0;
+  #lastNow = 0;
   #running = false;
   #wakeAgain = false;
   #paused = true;
@@ -106,7 +109,12 @@ export class Drain {
     this.#paused = true;
   }
 
-  resume(): void {
+  /** Sends again; with another bound of records in flight, if one is given. */
+  resume(maxInFlight?: number): void {
+    if (maxInFlight !== undefined && this.#options.policy.ordering !== 'fifo') {
+      this.#maxInFlight = maxInFlight;
+      this.#pace.maxInFlight = maxInFlight;
+    }
     this.#paused = false;
     this.#pace.reset();
     this.wake();
@@ -190,6 +198,9 @@ export class Drain {
   /** Leases what the order allows. False when there is nothing to do now; the timer is set for what comes later. */
   async #lease(room: number, now: number): Promise<boolean> {
     const lanes = this.#lanes;
+    // The clock was set back: asked for nothing, the store still learns the time, and when its records are due now.
+    if (now < this.#lastNow) await this.#store.lease(0, 1);
+    this.#lastNow = now;
     const dueAt = this.#store.nextDueAt();
     if (lanes) this.#ready.push(...lanes.released(dueAt, now));
     const onlyParked =
@@ -197,7 +208,11 @@ export class Drain {
       (this.#options.policy.ordering === 'fifo' && dueAt !== undefined);
     if (!onlyParked || (dueAt !== undefined && dueAt <= now)) {
       const maxBytes = MAX_BYTES_IN_FLIGHT - this.#bytesInFlight - (lanes?.waitingBytes ?? 0);
-      const leased = await this.#store.lease(onlyParked ? 1 : room, Math.max(1, maxBytes));
+      const leased = await this.#store.lease(
+        onlyParked ? 1 : room,
+        Math.max(1, maxBytes),
+        onlyParked || this.#maxInFlight === 1 ? undefined : Math.ceil(this.#maxInFlight * PARKED_SHARE),
+      );
       for (const lease of leased) if (lanes?.admit(lease, onlyParked) ?? true) this.#ready.push(lease);
       if (leased.length > 0) return true;
     }
@@ -227,7 +242,7 @@ export class Drain {
   async #deliverAndSettle(lease: LeasedRecord): Promise<void> {
     let verdict: Verdict;
     try {
-      verdict = await this.#options.deliver(lease);
+      verdict = lease.crashes < MAX_CRASHES ? await this.#options.deliver(lease) : endedTheProcess(lease);
     } catch (cause) {
       verdict = { kind: 'failed', failure: 'transient', error: asError(cause) };
     }

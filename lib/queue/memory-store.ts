@@ -1,11 +1,12 @@
 import { StoreError } from '../errors/errors';
-import type {
-  AppendOptions,
-  AppendResult,
-  LeasedRecord,
-  QueueCounts,
-  QueueStore,
-  Settlement,
+import {
+  PARKED_IN_A_ROW,
+  type AppendOptions,
+  type AppendResult,
+  type LeasedRecord,
+  type QueueCounts,
+  type QueueStore,
+  type Settlement,
 } from './contract';
 import { DueOrder } from './due-order';
 
@@ -32,10 +33,13 @@ export class MemoryStore implements QueueStore {
   readonly #live = new Map<number, Entry>();
   readonly #queued = new Map<number, Entry>();
   readonly #leased = new Map<number, Entry>();
+  /** Those of them that failed before. */
+  readonly #leasedParked = new Set<number>();
   readonly #parked = new Map<number, Entry>();
   readonly #due = new DueOrder();
   readonly #keys = new Map<string, KeyedRecord>();
   readonly #listeners = new Set<() => void>();
+  #parkedInARow = 0;
   #nextSeq = 1;
   #bytes = 0;
   #dead = 0;
@@ -67,22 +71,26 @@ export class MemoryStore implements QueueStore {
     return Promise.resolve({ seq, duplicate: false });
   }
 
-  lease(maxRecords: number, maxBytes: number): Promise<LeasedRecord[]> {
+  lease(maxRecords: number, maxBytes: number, maxParked = Infinity): Promise<LeasedRecord[]> {
     if (this.#closed) return Promise.reject(closedError());
     const leased: LeasedRecord[] = [];
     let bytes = 0;
     for (;;) {
       if (leased.length >= maxRecords) break;
-      const next = this.#nextLeasable();
+      const next = this.#nextLeasable(maxParked);
       if (next === undefined) break;
       bytes += next.record.byteLength;
       // The first one always goes, or a record larger than maxBytes would never be delivered.
       if (bytes > maxBytes && leased.length > 0) break;
       this.#due.remove(next.seq);
       this.#parked.delete(next.seq);
-      this.#queued.delete(next.seq);
+      if (this.#queued.delete(next.seq)) this.#parkedInARow = 0;
+      else {
+        this.#leasedParked.add(next.seq);
+        this.#parkedInARow += 1;
+      }
       this.#leased.set(next.seq, next);
-      leased.push({ ...next });
+      leased.push({ ...next, crashes: 0 });
     }
     return Promise.resolve(leased);
   }
@@ -91,6 +99,7 @@ export class MemoryStore implements QueueStore {
     if (this.#closed) return Promise.reject(closedError());
     const entry = this.#leased.get(settlement.seq);
     if (entry === undefined) return Promise.resolve();
+    this.#leasedParked.delete(entry.seq);
     if (settlement.outcome === 'retry') {
       if (settlement.spend) entry.attempts += 1;
       if (settlement.unknown) entry.unknowns += 1;
@@ -101,7 +110,7 @@ export class MemoryStore implements QueueStore {
     } else {
       this.#take(this.#leased, entry.seq);
       if (settlement.outcome === 'dead') {
-        this.#dead = Math.min(this.#dead + 1, this.maxDead);
+        this.#dead += 1;
         this.#forgetKeyOf(entry);
       }
     }
@@ -114,7 +123,8 @@ export class MemoryStore implements QueueStore {
       records: this.#live.size,
       bytes: this.#bytes,
       parked: this.#parked.size,
-      dead: this.#dead,
+      dead: Math.min(this.#dead, this.maxDead),
+      deadTrimmedTotal: Math.max(0, this.#dead - this.maxDead),
       evictedTotal: this.#evicted,
       evictedBytesTotal: this.#evictedBytes,
       oldestStoredAt: first(this.#live)?.storedAt,
@@ -141,10 +151,12 @@ export class MemoryStore implements QueueStore {
     return Promise.resolve();
   }
 
-  #nextLeasable(): Entry | undefined {
+  #nextLeasable(maxParked: number): Entry | undefined {
     const due = this.#due.first();
-    if (due !== undefined && due.dueAt <= this.now()) return this.#parked.get(due.id);
-    return first(this.#queued);
+    const parked = due !== undefined && due.dueAt <= this.now() ? this.#parked.get(due.id) : undefined;
+    const queued = first(this.#queued);
+    const turn = maxParked === Infinity || this.#parkedInARow < PARKED_IN_A_ROW;
+    return turn && this.#leasedParked.size < maxParked ? (parked ?? queued) : (queued ?? parked);
   }
 
   /** Parked records go first, then the oldest queued ones, those out for delivery last: their settlement is ignored. */
@@ -154,6 +166,7 @@ export class MemoryStore implements QueueStore {
         if (this.#bytes <= limit) return;
         this.#take(from, entry.seq);
         this.#due.remove(entry.seq);
+        this.#leasedParked.delete(entry.seq);
         this.#forgetKeyOf(entry);
         this.#evicted += 1;
         this.#evictedBytes += entry.record.byteLength;

@@ -32,6 +32,8 @@ export interface PushQueueOptions {
   readonly random?: () => number;
   /** Records that were deleted for room. */
   readonly onEvicted?: (records: number) => void;
+  /** Dead letters that were deleted for room, oldest first. */
+  readonly onTrimmed?: (records: number) => void;
   /** An append that failed; its producer got the same error. */
   readonly onWriteError?: (error: Error) => void;
   /** The file or its worker failed, or (`undefined`) works again. */
@@ -72,6 +74,7 @@ export class PushQueue implements Sink {
   #failed = false;
   readonly #window = new AppendWindow();
   #evictedSeen = 0;
+  #trimmedSeen = 0;
   /** Since this node started; the store's own total goes back to its first record. */
   #evictedHere = 0;
   #blocked = 0;
@@ -114,6 +117,7 @@ export class PushQueue implements Sink {
     this.#failed = false;
     this.#fault = undefined;
     this.#evictedSeen = store.counts().evictedTotal;
+    this.#trimmedSeen = store.counts().deadTrimmedTotal;
     const removals = [
       store.onChange(() => this.#sync()),
       store.onHealth((fault) => {
@@ -245,6 +249,7 @@ export class PushQueue implements Sink {
       records: counts?.records ?? 0,
       parked: counts?.parked ?? 0,
       dead: counts?.dead ?? 0,
+      dead_trimmed_total: counts?.deadTrimmedTotal ?? 0,
       oldest_age_secs: ageSecs(counts?.oldestStoredAt, this.#now()),
       forwarded_total: this.#delivered,
       write_errors_total: this.#writeErrors,
@@ -265,6 +270,9 @@ export class PushQueue implements Sink {
     const used = counts.bytes + this.#window.bytes;
     if (used > this.#quota.used) this.#quota.take(used - this.#quota.used);
     else this.#quota.free(this.#quota.used - used);
+    const trimmed = counts.deadTrimmedTotal - this.#trimmedSeen;
+    this.#trimmedSeen = counts.deadTrimmedTotal;
+    if (trimmed > 0) this.#options.onTrimmed?.(trimmed);
     const evicted = counts.evictedTotal - this.#evictedSeen;
     if (evicted <= 0) return;
     this.#evictedSeen = counts.evictedTotal;

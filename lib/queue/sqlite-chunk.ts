@@ -39,6 +39,27 @@ export class Chunk {
   }): Chunk {
     const { first, n, at, crc, data, bits } = row;
     if (crc32(data) !== crc) throw new FileFault('corrupt', `checksum of chunk ${first}`);
+    return Chunk.#of({ first, n, at, data, bits });
+  }
+
+  /** One that was just written. */
+  static fresh(row: { first: number; n: number; at: number; data: Buffer }): Chunk {
+    return Chunk.#of({ ...row, bits: null });
+  }
+
+  static #of({
+    first,
+    n,
+    at,
+    data,
+    bits,
+  }: {
+    first: number;
+    n: number;
+    at: number;
+    data: Buffer;
+    bits: Buffer | null;
+  }): Chunk {
     const starts = new Uint32Array(n + 1);
     let start = 0;
     for (let index = 0; index < n; index++) {

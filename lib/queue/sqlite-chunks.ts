@@ -49,6 +49,10 @@ export class Chunks {
     return this.#oldest.get()?.at;
   }
 
+  get newestStoredAt(): number | undefined {
+    return this.#last.get()?.at;
+  }
+
   /** Throws FileFault `corrupt` if the oldest or newest chunk, the likeliest after a crash, is damaged. */
   checkEnds(): void {
     for (const row of [this.#rowFrom.get(0), this.#last.get()]) if (row) Chunk.read(row);
@@ -68,9 +72,28 @@ export class Chunks {
     const [only] = this.#parts;
     if (!only) return;
     const data = this.#parts.length === 1 ? only : Buffer.concat(this.#parts, this.#part.bytes);
-    this.#insert.run(this.#part.first, this.#part.count, now, crc32(data), data);
+    const { first, count } = this.#part;
+    const crc = crc32(data);
+    this.#insert.run(first, count, now, crc, data);
+    this.#keep({ first, n: count, at: now, data });
     this.#parts = [];
     this.#part = { first: 0, count: 0, bytes: 0 };
+  }
+
+  /** While the newest chunks are being given out, the next one will be soon: it needn't be read again. */
+  #keep(row: Omit<Row, 'crc' | 'bits'>): void {
+    const last = this.#loaded.at(-1);
+    const atTail = last ? last.end === row.first : this.#isOnly(row.first);
+    // The content is a view of all that came in together.
+    const bytes = Math.max(row.data.buffer.byteLength, this.#contentBytes + row.data.length);
+    if (!atTail || bytes > CACHE_BYTES) return;
+    const chunk = Chunk.fresh(row);
+    this.#loaded.push(chunk);
+    this.#cache(chunk, row.data);
+  }
+
+  #isOnly(first: number): boolean {
+    return this.#firstFrom.get(0)?.first === first;
   }
 
   /** The chunk that holds `seq`, settled or not. */

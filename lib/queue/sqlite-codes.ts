@@ -3,6 +3,7 @@ import type { FaultCodes } from '../sqlite/faults';
 /** The queue's own codes for what can happen to its file. */
 export const CODES: FaultCodes = {
   disk_full: 'ERR_SLUICE_QUEUE_DISK_FULL',
+  disk_low: 'ERR_SLUICE_QUEUE_DISK_LOW',
   locked: 'ERR_SLUICE_QUEUE_LOCKED',
   newer: 'ERR_SLUICE_QUEUE_NEWER',
   foreign: 'ERR_SLUICE_QUEUE_FOREIGN',

@@ -12,6 +12,7 @@ export interface ParkedRow {
 export class ParkedRows {
   readonly #insert: Statement<[number, number, number, number, number, Uint8Array]>;
   readonly #postpone: Statement<[number, number, number, number, number]>;
+  readonly #hasten: Statement<[number, number]>;
   readonly #delete: Statement<[number], { bytes: number }>;
   readonly #get: Statement<[number], ParkedRow>;
   readonly #due: Statement<[number, number], { seq: number }>;
@@ -26,6 +27,7 @@ export class ParkedRows {
     this.#postpone = db.prepare(
       'UPDATE parked SET due_at = ?, attempts = attempts + ?, unknowns = unknowns * ? + ? WHERE seq = ?',
     );
+    this.#hasten = db.prepare('UPDATE parked SET due_at = min(due_at - ?, ?)');
     this.#delete = db.prepare('DELETE FROM parked WHERE seq = ? RETURNING length(data) AS bytes');
     this.#get = db.prepare('SELECT seq, attempts, unknowns, at, data FROM parked WHERE seq = ?');
     this.#due = db.prepare('SELECT seq FROM parked WHERE due_at <= ? ORDER BY due_at, seq LIMIT ?');
@@ -49,6 +51,11 @@ export class ParkedRows {
     spent: { attempts: number; unknowns: number; keepUnknowns: boolean },
   ): void {
     this.#postpone.run(dueAt, spent.attempts, spent.keepUnknowns ? 1 : 0, spent.unknowns, seq);
+  }
+
+  /** The clock was set back: what waited goes on waiting as long as it was to, and none longer than `longestMs`. */
+  hasten(backMs: number, now: number, longestMs: number): void {
+    this.#hasten.run(backMs, now + longestMs);
   }
 
   /** Bytes of the record that was deleted. */

@@ -1,9 +1,11 @@
 /** The worker's half of the SQLite store: one transaction for all batches that wait, then the leases. */
 import type { Database } from 'better-sqlite3';
 import { PAGE_BYTES, type DatabaseFile } from '../sqlite/database-file';
+import { checkDiskFloor } from '../sqlite/disk-floor';
 import { FileFault, faultOf, type Fault } from '../sqlite/faults';
 import type { Answer } from '../sqlite/worker-loop';
 import { QueueRecords, type Stored } from './sqlite-records';
+import { Upkeep } from './sqlite-upkeep';
 import {
   writeLeases,
   type QueueBatch,
@@ -12,14 +14,16 @@ import {
   type WorkerOptions,
 } from './sqlite-wire';
 
-const VACUUM_PAGES = 1000;
+/** Clocks are corrected by less than this all the time. */
+const CLOCK_BACK_MS = 1000;
 const PROBE_BYTES = 64 * 1024;
 
 type Outcome = Partial<Stored> & Pick<QueueReply, 'appendFault' | 'settleFault'>;
 
 export class SqliteQueue {
   readonly #records: QueueRecords;
-  #stale = false;
+  readonly #upkeep: Upkeep;
+  #now: number;
   /** Set when the file turned out to be damaged; then it must be replaced. */
   corrupt: Fault | undefined;
 
@@ -27,16 +31,22 @@ export class SqliteQueue {
 
   constructor(
     private readonly file: DatabaseFile,
-    options: WorkerOptions,
+    private readonly options: WorkerOptions,
   ) {
     this.db = file.db;
     this.#records = new QueueRecords(file.db, options);
-    this.#records.adoptLeases(options.leased);
+    this.#upkeep = new Upkeep(file);
+    this.#now = options.now + this.#records.clockBackMs(options.now);
+    this.#noteTime(options.now);
+    if (options.restarted) this.#records.adoptLeases(options.leased);
+    else this.#blameLeases(options.now);
   }
 
   run(batches: readonly QueueBatch[]): Answer<QueueReply>[] {
+    this.#noteTime(batches.at(-1)?.now ?? this.#now);
     const outcomes = this.#write(batches);
     const leases = batches.map((batch) => this.#lease(batch));
+    if (this.#records.leasesChanged) this.#noteLeases();
     const state = this.state;
     return batches.map((_, index) => {
       const leased = leases[index];
@@ -66,23 +76,66 @@ export class SqliteQueue {
     return this.#records.counters.next;
   }
 
-  /** Gives free pages back to the disk, a few milliseconds at a time, then empties the log. */
+  /** A few milliseconds of what can wait: true for more of it. */
   idle(): boolean {
-    if (!this.#stale) return false;
     try {
-      const free = Number(this.db.pragma('freelist_count', { simple: true }));
-      const pages = Number(this.db.pragma('page_count', { simple: true }));
-      if (free > 64 && free > pages / 4) {
-        this.db.pragma(`incremental_vacuum(${VACUUM_PAGES})`);
-        return true;
-      }
-      this.db.pragma('wal_checkpoint(TRUNCATE)');
-      this.file.reserve.keep();
-      this.#stale = false;
-    } catch {
-      // Upkeep may fail, on a full disk for example: the next write tells its producers why.
+      return this.#upkeep.tidy() || this.#upkeep.check();
+    } catch (error) {
+      this.#note(error);
+      return false;
     }
-    return false;
+  }
+
+  #noteTime(now: number): void {
+    const back = this.#now - now;
+    this.#now = now;
+    if (back < CLOCK_BACK_MS) return;
+    try {
+      this.#transaction(now, () => this.#records.clockSetBack(back, now));
+    } catch (error) {
+      this.#note(error);
+    }
+  }
+
+  #blameLeases(now: number): void {
+    if (!this.#records.leftLeases) return;
+    try {
+      this.#transaction(now, () => this.#records.blameLeases());
+    } catch (error) {
+      // On a full disk the records are still there, and nobody is to blame.
+      if (this.#note(error).kind === 'corrupt') throw error;
+    }
+  }
+
+  close(): void {
+    try {
+      this.#withoutSync(() => this.#records.endLeases());
+    } catch {
+      // Then the next process is careful without need.
+    }
+    this.file.close();
+  }
+
+  /** Best effort: it only tells the next process what may have ended this one. */
+  #noteLeases(): void {
+    try {
+      this.#withoutSync(() => this.#records.saveLeases());
+    } catch (error) {
+      this.#records.leasesUnsaved();
+      this.#note(error);
+    }
+  }
+
+  /** For what has to outlive the process, not the computer. */
+  #withoutSync(work: () => void): void {
+    this.db.exec('PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE');
+    try {
+      work();
+      this.db.exec('COMMIT');
+    } finally {
+      if (this.db.inTransaction) this.db.exec('ROLLBACK');
+      this.db.exec('PRAGMA synchronous = FULL');
+    }
   }
 
   #write(batches: readonly QueueBatch[]): Outcome[] {
@@ -111,6 +164,7 @@ export class SqliteQueue {
 
   /** Once the reserve was needed, records may use pages that are free in the file, but not eat up what it gave. */
   #checkRoom(): void {
+    checkDiskFloor(this.options.file, this.options.minFreeBytes ?? 0);
     const { reserve } = this.file;
     if (!reserve.spent) return;
     reserve.keep();
@@ -174,7 +228,7 @@ export class SqliteQueue {
       this.#records.save(now);
       this.db.exec('COMMIT');
       this.#records.committed();
-      this.#stale = true;
+      this.#upkeep.written();
       return result;
     } catch (error) {
       if (this.db.inTransaction) this.db.exec('ROLLBACK');

@@ -16,7 +16,10 @@ import { FRAME_BYTES, type AppendBatch, type Leased, type LeaseRequest } from '.
 
 /** Settled records may take this much of the file; beyond it, the live ones of old chunks are moved out. */
 const MAX_WASTED_BYTES = 32 * 2 ** 20;
+/** No retry waits longer; what seems to was parked by another clock. */
+const LONGEST_WAIT_MS = 86_400_000;
 
+type Give = (lease: Leased, parked: boolean) => boolean;
 type Retry = Extract<Settlement, { outcome: 'retry' }>;
 type Dead = Extract<Settlement, { outcome: 'dead' }>;
 
@@ -32,7 +35,7 @@ export class QueueRecords {
   readonly #parked: ParkedRows;
   readonly #dead: DeadRows;
   readonly #keys: RememberedKeys;
-  readonly #leases = new Leases();
+  readonly #leases: Leases;
   #cursor = 0;
   #nextDueAt: { at: number | undefined } | undefined;
 
@@ -46,6 +49,7 @@ export class QueueRecords {
     this.#parked = new ParkedRows(db);
     this.#dead = new DeadRows(db);
     this.#keys = new RememberedKeys(db, limits.maxKeys);
+    this.#leases = new Leases(db);
   }
 
   /** Stores what isn't a duplicate, then evicts if the batch says so. */
@@ -101,19 +105,23 @@ export class QueueRecords {
     else this.#bury(settlement, now);
   }
 
-  /** Gives records out, at least one if there is any, whatever its size. Changes nothing in the file. */
-  lease({ maxRecords, maxBytes }: LeaseRequest, now: number): Leased[] {
+  /** Gives records out, at least one if there is any, whatever its size. `saveLeases` must follow. */
+  lease({ maxRecords, maxBytes, maxParked = Infinity }: LeaseRequest, now: number): Leased[] {
     const leases: Leased[] = [];
     let room = maxBytes;
-    const give = (lease: Leased, parked: boolean) => {
+    const give: Give = (lease, parked) => {
       if (leases.length > 0 && lease.record.byteLength > room) return false;
+      if (!this.#leases.mayGo(lease.seq, now)) return false;
       room -= lease.record.byteLength;
       leases.push(lease);
       this.#give(lease.seq, parked);
       return true;
     };
     try {
-      if (this.#leaseParked(maxRecords, now, give)) this.#leaseQueued(maxRecords - leases.length, give);
+      const share = this.#leases.parkedShare(maxRecords, maxParked);
+      const more = this.#leaseParked(share, now, give) && this.#leaseQueued(maxRecords - leases.length, give);
+      if (more) this.#leaseParked(maxRecords - leases.length, now, give);
+      this.#leases.journal.advance(this.#cursor);
       return leases;
     } catch (error) {
       for (const { seq } of leases) this.#end(seq);
@@ -130,6 +138,61 @@ export class QueueRecords {
     this.#chunks.save();
     this.#keys.save(now);
     this.#row.write(this.counters);
+    this.saveLeases();
+  }
+
+  get leasesChanged(): boolean {
+    return this.#leases.journal.changed;
+  }
+
+  saveLeases(): void {
+    this.#leases.save();
+  }
+
+  /** They could not be written: next time again. */
+  leasesUnsaved(): void {
+    this.#leases.journal.touch();
+  }
+
+  /** The process ended in good order: nobody is to blame. */
+  endLeases(): void {
+    this.#leases.journal.clear();
+  }
+
+  /** Ms by which the clock was set back since the newest record was stored; 0 if it wasn't, or nobody can tell. */
+  clockBackMs(now: number): number {
+    return Math.max(0, (this.#chunks.newestStoredAt ?? 0) - now);
+  }
+
+  /** Parked records wait as long as they were to, though the clock was set back by `backMs`. */
+  clockSetBack(backMs: number, now: number): void {
+    if (this.counters.parked === 0) return;
+    this.#parked.hasten(backMs, now, LONGEST_WAIT_MS);
+    this.#nextDueAt = undefined;
+  }
+
+  /** Whether the process before this one ended while records were out. */
+  get leftLeases(): boolean {
+    return this.#leases.journal.left;
+  }
+
+  /** The process before this one ended while records were out. They are parked, due first, each with one crash more. */
+  blameLeases(): void {
+    const { cursor, parked } = this.#leases.journal.read();
+    for (const seq of parked) {
+      if (!this.#parked.get(seq)) continue;
+      this.#parked.postpone(seq, 0, { attempts: 0, unknowns: 0, keepUnknowns: true });
+      this.#leases.suspects.crashed(seq);
+    }
+    for (let seq = 0; seq < cursor; seq++) {
+      const chunk = this.#chunks.from(seq);
+      if (!chunk) break;
+      seq = Math.max(seq, chunk.first);
+      if (seq >= cursor || chunk.isSettled(seq)) continue;
+      this.#park(seq, 0, { attempts: 0, unknowns: 0 });
+      this.#leases.suspects.crashed(seq);
+    }
+    this.#leases.journal.clear();
   }
 
   committed(): void {
@@ -176,42 +239,49 @@ export class QueueRecords {
     return Math.min(parked ?? Infinity, queued ?? Infinity);
   }
 
-  #leaseParked(maxRecords: number, now: number, give: (lease: Leased, parked: boolean) => boolean): boolean {
-    if ((this.nextDueAt ?? Infinity) > now) return true;
+  /** False when `give` didn't take one. */
+  #leaseParked(maxRecords: number, now: number, give: Give): boolean {
+    if (maxRecords === 0 || (this.nextDueAt ?? Infinity) > now) return true;
     let given = 0;
     for (const seq of this.#parked.due(now, maxRecords + this.#leases.parkedCount)) {
       if (given === maxRecords) break;
       if (this.#leases.has(seq)) continue;
       const row = this.#parked.get(seq);
       if (!row) continue;
-      if (!give({ ...row, storedAt: row.at, record: row.data }, true)) return false;
+      const crashes = this.#leases.suspects.crashesOf(seq);
+      if (!give({ ...row, crashes, storedAt: row.at, record: row.data }, true)) return false;
       given++;
     }
     return true;
   }
 
-  #leaseQueued(maxRecords: number, give: (lease: Leased, parked: boolean) => boolean): void {
+  /** False when `give` didn't take one. */
+  #leaseQueued(maxRecords: number, give: Give): boolean {
     let left = maxRecords;
     while (left > 0 && this.#cursor < this.counters.next) {
       const chunk = this.#chunks.from(this.#cursor);
-      if (!chunk) return;
+      if (!chunk) return true;
       const content = this.#chunks.contentOf(chunk);
       for (let seq = Math.max(this.#cursor, chunk.first); seq < chunk.end; seq++) {
         this.#cursor = seq;
         if (chunk.isSettled(seq) || this.#leases.has(seq)) continue;
         const record = chunk.recordIn(content, seq);
-        const lease = { seq, attempts: 0, unknowns: 0, storedAt: chunk.storedAt, record };
-        if (left === 0 || !give(lease, false)) return;
+        const crashes = 0; // A suspect is parked.
+        const lease = { seq, attempts: 0, unknowns: 0, crashes, storedAt: chunk.storedAt, record };
+        if (left === 0) return true;
+        if (!give(lease, false)) return false;
         left--;
       }
       this.#cursor = chunk.end;
     }
+    return true;
   }
 
   #retry({ seq, dueAt, spend, unknown }: Retry): void {
     const parked = this.#end(seq);
     if (parked === undefined) return;
     this.#nextDueAt = undefined;
+    if (spend) this.#leases.suspects.clear(seq);
     const attempts = spend ? 1 : 0;
     const unknowns = unknown ? 1 : 0;
     // A refusal says nothing about the deliveries before it.
@@ -255,6 +325,7 @@ export class QueueRecords {
     const bytes = parked ? this.#parked.delete(seq) : this.#settleInChunk(seq);
     this.counters.records--;
     this.counters.bytes -= bytes;
+    this.#leases.suspects.clear(seq);
     if (parked) {
       this.counters.parked--;
       this.#nextDueAt = undefined;

@@ -9,6 +9,8 @@
  * dead     records given up, oldest trimmed
  * keys     idempotency keys of one commit, JSON `[seq, key, …]`, by its last seq, and when it was
  * lost     which of the records with a key were evicted or given up
+ * leased   the one row of what is out for delivery: a cursor into the chunks, and the parked ones as f64 each
+ * suspect  how often the process ended while a record was out, until its next verdict
  * meta     the one row of counters; `next` is never set back, so that a seq is never used twice
  * probe    scratch: written to find out whether a full disk has room again
  */
@@ -35,4 +37,7 @@ export const MIGRATIONS: readonly string[] = [
    INSERT INTO meta VALUES(1, ${FORMAT}, 1, 0, 0, 0, 0, 0, 0, 0, 1)`,
   `ALTER TABLE keys ADD COLUMN at INTEGER NOT NULL DEFAULT 0;
    CREATE TABLE lost(seq INTEGER PRIMARY KEY)`,
+  `CREATE TABLE leased(id INTEGER PRIMARY KEY CHECK (id = 1), cursor INTEGER NOT NULL, parked BLOB NOT NULL);
+   INSERT INTO leased VALUES(1, 0, x'');
+   CREATE TABLE suspect(seq INTEGER PRIMARY KEY, crashes INTEGER NOT NULL)`,
 ];

@@ -7,14 +7,7 @@ import type { StoreError } from '../errors/errors';
 import { Quota } from '../quota/quota';
 import { storeError, type Fault } from '../sqlite/faults';
 import { WorkerHost } from '../sqlite/worker-host';
-import type {
-  AppendOptions,
-  AppendResult,
-  LeasedRecord,
-  QueueCounts,
-  QueueStore,
-  Settlement,
-} from './contract';
+import type { AppendOptions, AppendResult, LeasedRecord, QueueStore, Settlement } from './contract';
 import { CODES } from './sqlite-codes';
 import { Health } from './sqlite-health';
 import { Turn } from './sqlite-turn';
@@ -51,6 +44,8 @@ export interface SqliteStoreOptions {
   readonly maxWaitingBytes?: number;
   /** How long to wait for another owner of the file, in ms. */
   readonly lockWaitMs?: number;
+  /** Free disk space below which `append` rejects with ERR_SLUICE_QUEUE_DISK_LOW; 0, the default: none. */
+  readonly minFreeBytes?: number;
   /** Most pages of 16 KB that the file may have. */
   readonly maxPages?: number;
   /** better-sqlite3's binary, where it isn't in its usual place. */
@@ -59,9 +54,7 @@ export interface SqliteStoreOptions {
   readonly workerFile?: string;
 }
 
-export interface SqliteStore extends QueueStore {
-  counts(): QueueCounts & { /** Oldest dead records trimmed for room. */ readonly deadTrimmedTotal: number };
-}
+export type SqliteStore = QueueStore;
 
 /**
  * Opens or creates the file. Rejects with StoreError when it can't be used: ERR_SLUICE_QUEUE_LOCKED, _NEWER, _FOREIGN,
@@ -85,6 +78,7 @@ class WorkerStore implements SqliteStore {
   /** Seqs on lease, for a worker that has to be started again. */
   readonly #leased = new Set<number>();
   readonly #unsettled = new Map<number, Settlement>();
+  #restarted = false;
   readonly #changeListeners = new Set<() => void>();
   readonly #health = new Health(
     () => this.#probe(),
@@ -103,6 +97,7 @@ class WorkerStore implements SqliteStore {
       workerData: () => this.#workerOptions(),
       onHello: ({ state, quarantined }) => {
         this.#state = state;
+        this.#restarted = true;
         this.#health.report(quarantined && this.#error(quarantined));
         this.#settleAgain();
         for (const listener of this.#changeListeners) listener();
@@ -123,9 +118,9 @@ class WorkerStore implements SqliteStore {
     return this.#gather().append(record, options);
   }
 
-  lease(maxRecords: number, maxBytes: number): Promise<LeasedRecord[]> {
+  lease(maxRecords: number, maxBytes: number, maxParked?: number): Promise<LeasedRecord[]> {
     if (this.#closed) return Promise.reject(this.#error({ kind: 'closed', detail: '' }));
-    return this.#gather().lease(maxRecords, maxBytes);
+    return this.#gather().lease({ maxRecords, maxBytes, maxParked });
   }
 
   settle(settlement: Settlement): Promise<void> {
@@ -160,9 +155,20 @@ class WorkerStore implements SqliteStore {
   }
 
   #workerOptions(): WorkerOptions {
-    const { file, maxDead = 50_000, maxKeys = 200_000, lockWaitMs, maxPages, nativeBinding } = this.#options;
-    const leased = [...this.#leased];
-    return { file, now: this.#now(), leased, maxDead, maxKeys, lockWaitMs, maxPages, nativeBinding };
+    const { file, maxDead = 50_000, maxKeys = 200_000 } = this.#options;
+    const { lockWaitMs, minFreeBytes, maxPages, nativeBinding } = this.#options;
+    return {
+      file,
+      now: this.#now(),
+      leased: [...this.#leased],
+      restarted: this.#restarted,
+      maxDead,
+      maxKeys,
+      lockWaitMs,
+      minFreeBytes,
+      maxPages,
+      nativeBinding,
+    };
   }
 
   #error(fault: Fault): StoreError {

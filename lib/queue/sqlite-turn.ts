@@ -34,8 +34,8 @@ export class Turn {
     return new Promise((resolve, reject) => this.#settles.push({ resolve, reject }));
   }
 
-  lease(maxRecords: number, maxBytes: number): Promise<LeasedRecord[]> {
-    this.#requests.push({ maxRecords, maxBytes });
+  lease(request: LeaseRequest): Promise<LeasedRecord[]> {
+    this.#requests.push(request);
     return new Promise((resolve, reject) => this.#leases.push({ resolve, reject }));
   }
 

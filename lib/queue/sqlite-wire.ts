@@ -6,8 +6,8 @@ import type { Fault } from '../sqlite/faults';
 import type { QueueCounts, Settlement } from './contract';
 
 export const FRAME_BYTES = 4;
-/** seq f64 · stored at f64 · attempts u32 · unknowns u32 · length u32 · 0 u32 */
-const LEASE_HEAD_BYTES = 32;
+/** Of each lease: seq · stored at · attempts · unknowns · crashes · length, f64 each. */
+const LEASE_NUMBERS = 6;
 
 export interface AppendBatch {
   readonly frames: ArrayBuffer;
@@ -34,12 +34,11 @@ export interface QueueBatch {
 export interface LeaseRequest {
   readonly maxRecords: number;
   readonly maxBytes: number;
+  readonly maxParked?: number | undefined;
 }
 
 /** Counters after the commit that answers a batch. */
 export interface QueueState extends QueueCounts {
-  /** Dead records trimmed, oldest first, since the file was made. */
-  readonly deadTrimmedTotal: number;
   readonly nextDueAt: number | undefined;
 }
 
@@ -67,10 +66,13 @@ export interface WorkerOptions {
   readonly now: number;
   /** Seqs that the main thread still has on lease, from before the worker was lost. */
   readonly leased: readonly number[];
+  /** The worker was lost, not the process: what was out is still out. */
+  readonly restarted: boolean;
   readonly maxDead: number;
   readonly maxKeys: number;
   readonly lockWaitMs?: number | undefined;
   readonly maxPages?: number | undefined;
+  readonly minFreeBytes?: number | undefined;
   readonly nativeBinding?: string | undefined;
 }
 
@@ -78,6 +80,7 @@ export interface Leased {
   readonly seq: number;
   readonly attempts: number;
   readonly unknowns: number;
+  readonly crashes: number;
   readonly storedAt: number;
   readonly record: Uint8Array;
 }
@@ -94,36 +97,47 @@ export function writeFrames(records: readonly Uint8Array[]): ArrayBuffer {
   return frames.buffer;
 }
 
+/** One buffer for all: how many, their numbers, their records. Typed arrays, because `Buffer` writes a byte at a time. */
 export function writeLeases(leases: readonly Leased[]): ArrayBuffer {
-  const bytes = leases.reduce((sum, { record }) => sum + LEASE_HEAD_BYTES + record.byteLength, 0);
-  const out = Buffer.from(new ArrayBuffer(bytes));
-  let at = 0;
-  for (const { seq, storedAt, attempts, unknowns, record } of leases) {
-    out.writeDoubleLE(seq, at);
-    out.writeDoubleLE(storedAt, at + 8);
-    out.writeUInt32LE(attempts, at + 16);
-    out.writeUInt32LE(unknowns, at + 20);
-    out.writeUInt32LE(record.byteLength, at + 24);
-    out.set(record, at + LEASE_HEAD_BYTES);
-    at += LEASE_HEAD_BYTES + record.byteLength;
+  const headBytes = 8 * (1 + LEASE_NUMBERS * leases.length);
+  const bytes = leases.reduce((sum, { record }) => sum + record.byteLength, headBytes);
+  const buffer = new ArrayBuffer(bytes);
+  const numbers = new Float64Array(buffer, 0, headBytes / 8);
+  const out = new Uint8Array(buffer);
+  numbers[0] = leases.length;
+  let index = 1;
+  let at = headBytes;
+  for (const { seq, storedAt, attempts, unknowns, crashes, record } of leases) {
+    numbers[index] = seq;
+    numbers[index + 1] = storedAt;
+    numbers[index + 2] = attempts;
+    numbers[index + 3] = unknowns;
+    numbers[index + 4] = crashes;
+    numbers[index + 5] = record.byteLength;
+    index += LEASE_NUMBERS;
+    out.set(record, at);
+    at += record.byteLength;
   }
-  return out.buffer;
+  return buffer;
 }
 
 export function readLeases(buffer: ArrayBuffer): Leased[] {
-  const from = Buffer.from(buffer);
+  const [count = 0] = new Float64Array(buffer, 0, 1);
+  const headBytes = 8 * (1 + LEASE_NUMBERS * count);
+  const numbers = new Float64Array(buffer, 0, headBytes / 8);
   const leases: Leased[] = [];
-  let at = 0;
-  while (at < from.length) {
-    const bytes = from.readUInt32LE(at + 24);
+  let at = headBytes;
+  for (let index = 1; index < numbers.length; index += LEASE_NUMBERS) {
+    const bytes = numbers[index + 5] ?? 0;
     leases.push({
-      seq: from.readDoubleLE(at),
-      storedAt: from.readDoubleLE(at + 8),
-      attempts: from.readUInt32LE(at + 16),
-      unknowns: from.readUInt32LE(at + 20),
-      record: from.subarray(at + LEASE_HEAD_BYTES, at + LEASE_HEAD_BYTES + bytes),
+      seq: numbers[index] ?? 0,
+      storedAt: numbers[index + 1] ?? 0,
+      attempts: numbers[index + 2] ?? 0,
+      unknowns: numbers[index + 3] ?? 0,
+      crashes: numbers[index + 4] ?? 0,
+      record: Buffer.from(buffer, at, bytes),
     });
-    at += LEASE_HEAD_BYTES + bytes;
+    at += bytes;
   }
   return leases;
 }

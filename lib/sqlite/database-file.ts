@@ -46,6 +46,8 @@ export interface DatabaseFile {
   readonly db: Database.Database;
   /** Where a damaged file of this name was put, if there was one. */
   readonly quarantined: Quarantine | undefined;
+  /** Whether all of it was checked; a large file isn't, because that would take seconds. */
+  readonly checked: boolean;
   /** Room for deletions on a full disk, in a file beside it. */
   readonly reserve: DiskReserve;
   close(): void;
@@ -57,14 +59,16 @@ export interface DatabaseFile {
  */
 export function openDatabaseFile(options: DatabaseFileOptions): DatabaseFile {
   mkdirSync(dirname(options.file), { recursive: true });
-  const lock = takeLock(options);
+  const lock = lockFile(options);
   try {
     const { db, quarantined } = openOrQuarantine(options);
+    const checked = quarantined !== undefined || isSmall(options.file);
     const reserve = new DiskReserve(`${options.file}.reserve`, options.reserveBytes ?? 0);
     reserve.keep();
     return {
       db,
       quarantined,
+      checked,
       reserve,
       close() {
         db.close();
@@ -77,8 +81,15 @@ export function openDatabaseFile(options: DatabaseFileOptions): DatabaseFile {
   }
 }
 
-/** An exclusive lock on a file beside it: it ends with the process, however that ends, and lets others read the data. */
-function takeLock({ file, lockWaitMs = 1000, nativeBinding }: DatabaseFileOptions): Database.Database {
+/**
+ * An exclusive lock on a file beside it: it ends with the process, however that ends, and lets others read the data.
+ * Close what is returned to unlock. Throws what SQLite throws while another owner has it.
+ */
+export function lockFile({
+  file,
+  lockWaitMs = 1000,
+  nativeBinding,
+}: Pick<DatabaseFileOptions, 'file' | 'lockWaitMs' | 'nativeBinding'>): Database.Database {
   const lock = connect(`${file}.lock`, lockWaitMs, nativeBinding);
   try {
     // Nothing is ever written to it; without a journal it needs no disk space either.
@@ -110,11 +121,11 @@ function openSound(options: DatabaseFileOptions): Database.Database {
     const fresh = checkOwner(db, options);
     if (fresh) db.exec(`PRAGMA page_size = ${PAGE_BYTES}; PRAGMA auto_vacuum = INCREMENTAL`);
     db.exec(
-      'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 256;' +
-        'PRAGMA journal_size_limit = 8388608; PRAGMA cache_size = -8192; PRAGMA foreign_keys = OFF',
+      'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 1024;' +
+        'PRAGMA journal_size_limit = 16777216; PRAGMA cache_size = -8192; PRAGMA foreign_keys = OFF',
     );
     if (options.maxPages !== undefined) db.pragma(`max_page_count = ${options.maxPages}`);
-    if (!fresh && statSync(options.file).size <= FULL_CHECK_BYTES) fullCheck(db);
+    if (!fresh && isSmall(options.file)) fullCheck(db);
     migrate(db, options);
     if (!fresh) options.check?.(db);
     emptyLog(db);
@@ -145,6 +156,10 @@ function emptyLog(db: Database.Database): void {
   } catch (error) {
     if (faultOf(error).kind !== 'disk_full') throw error;
   }
+}
+
+function isSmall(file: string): boolean {
+  return statSync(file).size <= FULL_CHECK_BYTES;
 }
 
 function fullCheck(db: Database.Database): void {

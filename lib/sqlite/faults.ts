@@ -7,6 +7,8 @@ import { StoreError } from '../errors/errors';
 
 const NEXT_STEP = {
   disk_full: 'has no room left: free space on its disk; nothing was acknowledged, and it goes on by itself',
+  disk_low:
+    'takes no more records, because its disk is nearly full: free space on it; nothing was acknowledged, and it goes on by itself',
   locked: 'is in use by another process: stop that one, or give this one a directory or name of its own',
   newer: 'was written by a newer version: install that version again, or move the file away',
   foreign: 'is a database of another program: choose another name or directory',

@@ -15,12 +15,12 @@ export interface Answer<Reply> {
 }
 
 export interface FileOwner<Batch, Hello, Reply> {
-  /** What the main thread must know before its first batch. */
+  /** What the main thread must know before its first batch, and when the file was replaced while nothing waited. */
   readonly hello: Hello;
   /** Commits the batches as one group; one answer for each. What it throws ends the worker. */
   run(batches: readonly Batch[]): readonly Answer<Reply>[];
-  /** Upkeep while nothing waits. True asks for another turn. */
-  idle(): boolean;
+  /** Upkeep while nothing waits. True asks for another turn, `renewed` has the main thread told `hello` again. */
+  idle(): boolean | 'renewed';
   close(): void;
 }
 
@@ -44,7 +44,9 @@ export function serve<Batch, Hello, Reply>(open: () => FileOwner<Batch, Hello, R
   }
   let idle: NodeJS.Timeout | undefined;
   const upkeep = () => {
-    idle = owner.idle() ? setTimeout(upkeep, 0) : undefined;
+    const more = owner.idle();
+    if (more === 'renewed') post({ hello: owner.hello });
+    idle = more ? setTimeout(upkeep, 0) : undefined;
   };
   port.on('message', (first: ToWorker<Batch>) => {
     clearTimeout(idle);
@@ -63,6 +65,7 @@ export function serve<Batch, Hello, Reply>(open: () => FileOwner<Batch, Hello, R
     } else idle = setTimeout(upkeep, IDLE_MS);
   });
   post({ hello: owner.hello });
+  idle = setTimeout(upkeep, IDLE_MS);
 }
 
 function gather<Batch>(port: MessagePort, first: ToWorker<Batch>) {

@@ -14,6 +14,7 @@ const LOG_EVERY_MS = 10_000;
 export class PushQueueLog {
   readonly #last = new Map<string, number>();
   #evicted = 0;
+  #trimmed = 0;
 
   constructor(
     readonly node: RuntimeNode,
@@ -33,6 +34,16 @@ export class PushQueueLog {
         `queue ${this.queue} is at its quota: ${this.#evicted} of its oldest records were deleted`,
       );
       this.#evicted = 0;
+    });
+  }
+
+  trimmed(records: number): void {
+    this.#trimmed += records;
+    this.#seldom('trimmed', () => {
+      this.node.warn(
+        `queue ${this.queue} has more dead letters than it keeps: ${this.#trimmed} of the oldest were deleted`,
+      );
+      this.#trimmed = 0;
     });
   }
 

@@ -12,7 +12,7 @@ import type { PushQueueConfig } from './push-queue.config';
 import type { PushQueueLog } from './push-queue.log';
 import { laneOf, originOf, stampOf, unreadable } from './push-queue.record';
 
-const DEFAULT_IN_FLIGHT = 256;
+const MIN_IN_FLIGHT = 256;
 
 interface OutputOptions {
   readonly node: RuntimeNode;
@@ -61,7 +61,7 @@ export class PushQueueOutput implements Source {
     const { config, log } = this.#options;
     this.#drain = new Drain({
       store,
-      policy: { ...config, maxInFlight: config.maxInFlight || DEFAULT_IN_FLIGHT },
+      policy: { ...config, maxInFlight: this.#maxInFlight() },
       keyName: config.keyProperty,
       keyOf: (lease) => laneOf(lease, config.keyProperty),
       deliver: (lease) => this.#deliver(lease),
@@ -80,7 +80,8 @@ export class PushQueueOutput implements Source {
   resume(): void {
     this.#running = true;
     this.#untracked.deployed();
-    this.#drain?.resume();
+    // The deploy may have put another sink behind it.
+    this.#drain?.resume(this.#maxInFlight());
   }
 
   /** Resolves when the settlements under way are committed; deliveries that are out end with `settled`. */
@@ -95,6 +96,12 @@ export class PushQueueOutput implements Source {
 
   status(): Readonly<Record<string, unknown>> {
     return { state: this.state ?? 'opening', in_flight: this.inFlight };
+  }
+
+  /** As configured, else enough for the largest batch behind it: one under way while the next one is gathered. */
+  #maxInFlight(): number {
+    const { config, runtime } = this.#options;
+    return config.maxInFlight || Math.max(MIN_IN_FLIGHT, 2 * runtime.registry.largestBatch(this.id));
   }
 
   #readiness(bytes: number): Readiness {

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { ConfigError } from '#lib/errors/errors';
+import type { SluiceSettings } from '#lib/node-red/settings';
 import type { QueueStore } from '#lib/queue/contract';
 import { MemoryStore } from '#lib/queue/memory-store';
 import { OpenStores, type StoreClaim } from '#lib/queue/open-stores';
@@ -28,7 +29,7 @@ export function fileOf({ queue }: PushQueueConfig, dataDir: string): string {
  */
 export function claimStore(
   config: PushQueueConfig,
-  dataDir: string,
+  { dataDir, minFreeDiskMb }: Pick<SluiceSettings, 'dataDir' | 'minFreeDiskMb'>,
   onFault: (fault: Error) => void,
 ): StoreClaim {
   if (config.store !== '') {
@@ -39,10 +40,7 @@ export function claimStore(
   }
   const file = fileOf(config, dataDir);
   const name = config.enabled ? file : `${file} (memory)`;
-  return openStores.claim(name, () => open(config.enabled, file), onFault);
-}
-
-async function open(enabled: boolean, file: string): Promise<QueueStore> {
-  if (!enabled) return new MemoryStore();
-  return openSqliteStore({ file });
+  const open = async (): Promise<QueueStore> =>
+    config.enabled ? openSqliteStore({ file, minFreeBytes: minFreeDiskMb * MB }) : new MemoryStore();
+  return openStores.claim(name, open, onFault);
 }

@@ -50,7 +50,7 @@ function start(RED: NodeRED, node: RuntimeNode, config: PushQueueConfig): void {
   const log = new PushQueueLog(node, config.queue, metrics, (text) =>
     RED.log.error(`[push-queue:${name}] ${text}`),
   );
-  const claim = claimStore(config, settings.dataDir, (fault) => {
+  const claim = claimStore(config, settings, (fault) => {
     if (closing) return;
     queue.fail(fault);
     log.storeError(fault);
@@ -63,6 +63,7 @@ function start(RED: NodeRED, node: RuntimeNode, config: PushQueueConfig): void {
     policy: config.onFull,
     quotaBytes: quotaBytesOf(config),
     onEvicted: (records) => log.evicted(records),
+    onTrimmed: (records) => log.trimmed(records),
     onWriteError: (error) => log.storeError(error),
     onHealth: (fault) => log.health(fault),
   });

@@ -37,6 +37,7 @@ export class RestSink implements Sink {
   readonly name: string;
   readonly z: string;
   readonly policy: FullPolicy;
+  readonly batch: number;
   readonly alarm: Alarm;
 
   readonly #options: RestSinkOptions;
@@ -57,7 +58,7 @@ export class RestSink implements Sink {
     this.#options = options;
     this.#client = client;
     this.#metrics = metrics;
-    ({ id: this.id, name: this.name, z: this.z, policy: this.policy } = options);
+    ({ id: this.id, name: this.name, z: this.z, policy: this.policy, batch: this.batch } = options);
     this.#backlog = new Backlog(options.policy, options.maxBacklog);
     this.alarm = new Alarm(() => ({
       used: this.#backlog.size,

@@ -57,6 +57,21 @@ export function describeQueueStore({ name, persistent, make }: QueueStoreSuite):
       expect(await store.lease(...ALL)).toEqual([]);
     });
 
+    it('O15 leaves room for queued records while parked ones are due, if asked to', async () => {
+      await appendAll('p1', 'p2', 'p3', 'p4', 'p5');
+      for (const { seq } of await store.lease(...ALL)) await retry(seq, 1_000_000);
+      await appendAll('q1', 'q2', 'q3');
+      const some = await store.lease(4, 2 ** 30, 2);
+      expect(texts(some)).toEqual(['p1', 'p2', 'q1', 'q2']);
+      expect(texts(await store.lease(1, 2 ** 30, 2))).toEqual(['q3']);
+      // Nothing queued is left that could use the room.
+      expect(texts(await store.lease(1, 2 ** 30, 2))).toEqual(['p3']);
+      await done(some[0]?.seq ?? 0);
+      await done(some[1]?.seq ?? 0);
+      await appendAll('q4');
+      expect(texts(await store.lease(2, 2 ** 30, 2))).toEqual(['p4', 'q4']);
+    });
+
     it('O5 counts records and bytes as stored, as of the last commit', async () => {
       expect(store.counts()).toMatchObject({
         records: 0,

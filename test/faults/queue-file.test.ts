@@ -175,7 +175,8 @@ describe('the file of a queue', () => {
     for (let chunk = 0; chunk < 3; chunk++) await fill(queue, 100, 1000);
     await closeStore();
     const bytes = await readFile(file);
-    const middle = bytes.indexOf(Buffer.alloc(900, 50), Math.floor(bytes.length / 2));
+    const inFirst = bytes.indexOf(Buffer.alloc(900, 50));
+    const middle = bytes.indexOf(Buffer.alloc(900, 50), inFirst + 50_000);
     await overwrite(middle, 20);
     const again = await openStore();
     const faults = watch(again);
@@ -309,7 +310,9 @@ describe('the file of a queue', () => {
     await (await openStore()).append(Buffer.alloc(10), { key: 'k' });
     await closeStore();
     const raw = new Database(file);
-    raw.exec('ALTER TABLE keys DROP COLUMN at; DROP TABLE lost; PRAGMA user_version = 1');
+    raw.exec(
+      'ALTER TABLE keys DROP COLUMN at; DROP TABLE lost; DROP TABLE leased; DROP TABLE suspect; PRAGMA user_version = 1',
+    );
     raw.close();
     const queue = await openStore();
     const append = (keySince: number) => queue.append(Buffer.alloc(10), { key: 'k', keySince });

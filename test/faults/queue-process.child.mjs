@@ -5,14 +5,27 @@ import { openSqliteStore } from '#lib/queue/sqlite-store';
 
 const [file, mode, firstText] = process.argv.slice(2);
 const store = await openSqliteStore({ file });
-writeSync(1, 'open\n');
+say('open\n');
 
 let next = Number(firstText);
 let lines = '';
 setInterval(() => {
-  writeSync(1, lines);
+  const text = lines;
   lines = '';
+  say(text);
 }, 2);
+
+/** Has left this process when it returns, however slowly it is read. */
+function say(text) {
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length;) {
+    try {
+      at += writeSync(1, bytes, at);
+    } catch (error) {
+      if (error.code !== 'EAGAIN') throw error;
+    }
+  }
+}
 
 async function produce() {
   for (;;) {
@@ -26,9 +39,9 @@ async function produce() {
 
 async function consume() {
   for (;;) {
-    const leases = await store.lease(50, 2 ** 20);
+    const leases = await store.lease(500, 2 ** 20);
     const kept = leases.filter((_, index) => index % 2 === 0);
-    for (const { record } of kept) writeSync(1, `S ${Buffer.from(record).readUInt32LE()}\n`);
+    say(kept.map(({ record }) => `S ${Buffer.from(record).readUInt32LE()}\n`).join(''));
     await Promise.all(
       kept.map(async ({ seq, record }) => {
         await store.settle({ seq, outcome: 'done' });

@@ -41,7 +41,7 @@ describe('the disk space a queue holds back', () => {
 
   it('lies beside the file of a queue', async () => {
     const store = await openSqliteStore({ file: join(dir, 'q.db') });
-    expect(await sizeOf('q.db.reserve')).toBe(8 * MB);
+    expect(await sizeOf('q.db.reserve')).toBe(20 * MB);
     await store.close();
   });
 });

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -89,6 +89,14 @@ class Model {
     for (const row of this.rows) row.failed = row.state === 'parked';
   }
 
+  /** Those that were out come first, each on its own account; here they fail once more and are due at once. */
+  crash() {
+    for (const row of this.rows.filter(({ state }) => state === 'leased')) {
+      Object.assign(row, { state: 'parked', failed: true, dueAt: this.now, unknowns: 0 });
+      row.attempts++;
+    }
+  }
+
   nextDueAt() {
     const times = this.rows.filter(({ state }) => state === 'parked').map(({ dueAt }) => dueAt);
     return times.length > 0 ? Math.min(...times) : undefined;
@@ -150,6 +158,7 @@ const command = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('dead' as const), pick: fc.nat(20) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(1, 10, 100) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('restart' as const) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('crash' as const) }) },
 );
 
 const visible = (row: Row | undefined) =>
@@ -166,7 +175,8 @@ async function run(
   file: string,
 ) {
   const model = new Model();
-  const open = () => openSqliteStore({ file, now: () => model.now });
+  let path = file;
+  const open = () => openSqliteStore({ file: path, now: () => model.now });
   let store: QueueStore = await open();
   let lastSeq = 0;
   let count = 0;
@@ -247,6 +257,26 @@ async function run(
       case 'wait':
         model.now += step.ms;
         break;
+      case 'crash': {
+        // What a crash leaves: the file and its log as they are on the disk, the log first because it is written first.
+        const left = `${file}.${count++}`;
+        await copyFile(`${path}-wal`, `${left}-wal`);
+        await copyFile(path, left);
+        await store.close();
+        path = left;
+        let suspects = model.rows.filter(({ state }) => state === 'leased').length;
+        store = await open();
+        while (suspects > 0) {
+          const given = await store.lease(suspects, 1e9);
+          expect(given.length).toBeGreaterThan(0);
+          expect(given.every(({ crashes }) => crashes === 1)).toBe(true);
+          suspects -= given.length;
+          const again = { outcome: 'retry', dueAt: model.now, spend: true, unknown: false } as const;
+          await Promise.all(given.map(({ seq }) => store.settle({ seq, ...again })));
+        }
+        model.crash();
+        break;
+      }
       case 'restart':
         await store.close();
         model.restart();
@@ -267,7 +297,7 @@ async function run(
 }
 
 describe('the SQLite queue against a list', () => {
-  it('O5 does what the contract says, in any order of appends, leases, settlements and restarts', async () => {
+  it('O5 does what the contract says, in any order of appends, leases, settlements, restarts and crashes', async () => {
     const dir = await mkdtemp(join(tmpdir(), 'sluice-model-'));
     let files = 0;
     await fc.assert(

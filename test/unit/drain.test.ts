@@ -256,6 +256,35 @@ describe('the delivery loop', () => {
     expect(queue.texts()).toEqual(['a', 'b', 'c', 'd']);
   });
 
+  it('O15 a destination that is down leaves a quarter of what may be out to records that have not failed', async () => {
+    const queue = new DrainFixture({ maxInFlight: 8 });
+    queue.answer = () => transient();
+    await queue.append(...Array.from({ length: 40 }, (_, index) => `down${index}`));
+    queue.drain.resume();
+    await queue.clock.advance(120_000);
+    expect(queue.store.counts().parked).toBe(40);
+    queue.drain.pause();
+    queue.answer = undefined;
+    await queue.clock.advance(120_000);
+    await queue.append(...Array.from({ length: 10 }, (_, index) => `up${index}`));
+    queue.drain.resume();
+    await flush();
+    const out = queue.attempts.slice(-8).map(({ text }) => text.replace(/\d+$/, ''));
+    expect(out.sort()).toEqual([...Array<string>(6).fill('down'), 'up', 'up']);
+  });
+
+  it('takes another bound of what may be out with the next resume', async () => {
+    const queue = new DrainFixture({ maxInFlight: 2 });
+    queue.answer = undefined;
+    await queue.append('a', 'b', 'c', 'd');
+    queue.drain.resume();
+    await flush();
+    expect(queue.texts()).toEqual(['a', 'b']);
+    queue.drain.resume(3);
+    await flush();
+    expect(queue.texts()).toEqual(['a', 'b', 'c']);
+  });
+
   it('N16 a key that fails holds up its own records only, in order', async () => {
     const queue = new DrainFixture({ ordering: 'key' }, { keyOf: (lease) => textOf(lease).slice(0, 1) });
     queue.answer = (lease, text) => (text === 'a1' && lease.attempts < 2 ? transient() : DONE);

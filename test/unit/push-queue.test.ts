@@ -37,6 +37,24 @@ async function drainOne(store: MemoryStore): Promise<void> {
   if (lease) await store.settle({ seq: lease.seq, outcome: 'done' });
 }
 
+describe('a push queue and its dead letters', () => {
+  it('O66 tells how many of the oldest dead letters were deleted for room, since it was started', async () => {
+    const trimmed: number[] = [];
+    const store = new MemoryStore(Date.now, 2);
+    const bury = async (count: number) => {
+      for (let n = 0; n < count; n++) await store.append(bytes(1));
+      for (const { seq } of await store.lease(count, 1000)) {
+        await store.settle({ seq, outcome: 'dead', reason: 'no', code: 'E_NO' });
+      }
+    };
+    await bury(3);
+    const { queue } = queueOf({ onTrimmed: (records) => trimmed.push(records) }, store);
+    await bury(2);
+    expect(trimmed).toEqual([1, 1]);
+    expect(queue.status()).toMatchObject({ dead: 2, dead_trimmed_total: 3 });
+  });
+});
+
 describe('a push queue under block', () => {
   it('O10 refuses the new record at the quota, deletes nothing and counts it as blocked', async () => {
     const { queue, store } = queueOf();
