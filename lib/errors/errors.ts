@@ -1,4 +1,5 @@
 import type { ErrorCode } from './codes';
+import type { Stage } from './stages';
 
 /**
  * How a failed delivery ends: `transient` (try again), `permanent` (this record can never work) or
@@ -58,6 +59,29 @@ export class DeliveryError extends SluiceError {
     this.failure = options.failure;
     this.retryAfterMs = options.retryAfterMs;
     this.sink = options.sink;
+  }
+}
+
+interface StageErrorOptions extends ErrorOptionsWithCause {
+  stage: Stage;
+  /** The record as it was before the stage that failed. */
+  tuple?: unknown;
+  /** What came in, where the stage still has it as bytes. */
+  raw?: Uint8Array;
+}
+
+/** A record that can never pass one of the processing stages: permanent, it belongs to the dead letters. */
+export class StageError extends SluiceError {
+  readonly failure = 'permanent';
+  readonly stage: Stage;
+  readonly tuple: unknown;
+  readonly raw: Uint8Array | undefined;
+
+  constructor(code: ErrorCode, message: string, options: StageErrorOptions) {
+    super(code, message, options);
+    this.stage = options.stage;
+    this.tuple = options.tuple;
+    this.raw = options.raw;
   }
 }
 
