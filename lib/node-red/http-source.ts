@@ -13,8 +13,8 @@ import type { Inbox, KnownVerdict } from '../inbox/contract';
 import { InboxRunner } from '../inbox/inbox-runner';
 import { decodeBody } from '../webhook/body-codec';
 import { calmLog } from './calm-log';
+import { faultText } from './fault-text';
 import type { Endpoint } from './http-front';
-import { errorLabel } from './input';
 import { runtimeOf, type SluiceRuntime } from './runtime';
 import { SourceInbox } from './source-inbox';
 import { statusLine, type StatusLine } from './status';
@@ -58,13 +58,12 @@ export function openDoor(RED: NodeRED): void {
  */
 export function startHttpSource(RED: NodeRED, node: RuntimeNode, describe: () => HttpSourceParts): void {
   const line = statusLine(node);
+  const translate = (key: string, values?: Record<string, unknown>) => RED._(key, values);
   try {
-    const source = new HttpSource(runtimeOf(RED), node, describe(), line, (key, values) =>
-      RED._(key, values),
-    );
+    const source = new HttpSource(runtimeOf(RED), node, describe(), line, translate);
     node.on('close', (_removed, done) => void source.close().finally(done));
   } catch (error) {
-    line.show('down', errorLabel(error));
+    line.show('down', faultText(translate, error));
     node.error(error);
   }
 }
@@ -291,7 +290,7 @@ class HttpSource implements Source {
   #show(): void {
     const show = (mood: Parameters<StatusLine['show']>[0], key: string, values?: Record<string, unknown>) =>
       this.line.show(mood, this.text(`${this.type}.status.${key}`, values));
-    if (this.#access?.fault) return this.line.show('down', errorLabel(this.#access.fault));
+    if (this.#access?.fault) return this.line.show('down', faultText(this.text, this.#access.fault));
     if (!this.#flow) return show('waiting', 'opening');
     const parked = this.#inbox?.countsOf(this.#sourceKey).parked ?? 0;
     if (this.parts.config.respond === 'on_receipt' && parked > 0)

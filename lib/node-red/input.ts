@@ -1,4 +1,3 @@
-import { ownCodeOf } from '../errors/errors';
 import type { Message, RuntimeNode, Send } from './types';
 
 const asError = (reason: unknown) => (reason instanceof Error ? reason : new Error(String(reason)));
@@ -20,9 +19,4 @@ export function onInput(node: RuntimeNode, handle: (msg: Message, send: Send) =>
       done(asError(reason));
     }
   });
-}
-
-/** A short text of an error for a node's status: its code without the prefix, else the start of its message. */
-export function errorLabel(error: unknown): string {
-  return ownCodeOf(error)?.replace(/^ERR_SLUICE_/, '') ?? asError(error).message.slice(0, 20);
 }

@@ -1,11 +1,10 @@
 import type { SinkStatus } from '#lib/delivery/contract';
-import { errorLabel } from '#lib/node-red/input';
 import type { Mood } from '#lib/node-red/status';
 import type { DrainState } from '#lib/queue/drain-options';
 
-/** A key under `push-queue.status` of the locale files, with what to show in it; or a text that has no translation. */
+/** A key under `push-queue.status` of the locale files, with what to show in it; or an error to name. */
 export type StatusText =
-  { readonly key: string; readonly values?: Readonly<Record<string, unknown>> } | { readonly text: string };
+  { readonly key: string; readonly values?: Readonly<Record<string, unknown>> } | { readonly fault: Error };
 
 /** What the node shows: trouble first, then what it waits for, then how much it holds. */
 export function statusOf(
@@ -18,7 +17,7 @@ export function statusOf(
   if (fault !== undefined && 'code' in fault && fault.code === 'ERR_SLUICE_QUEUE_OPENING') {
     return ['waiting', { key: 'opening' }];
   }
-  if (fault !== undefined) return ['down', { text: errorLabel(fault) }];
+  if (fault !== undefined) return ['down', { fault }];
   if (sink.level === 'full')
     return ['down', { key: sink['on_full'] === 'block' ? 'refusing' : 'evicting', values }];
   if (sink['records'] !== 0) {
@@ -27,5 +26,6 @@ export function statusOf(
     if (drain === 'retrying') return ['waiting', { key: 'retrying', values }];
   }
   if (untrackable > 0) return ['waiting', { key: 'untrackable', values: { count: untrackable } }];
+  if (sink['records'] === 0) return ['ok', { key: 'empty' }];
   return ['ok', { key: 'holding', values }];
 }

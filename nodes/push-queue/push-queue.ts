@@ -1,7 +1,8 @@
 import { performance } from 'node:perf_hooks';
 import { readConfig } from '#lib/config/read-config';
 import { ConfigError, DeliveryError, SluiceError } from '#lib/errors/errors';
-import { errorLabel, onInput } from '#lib/node-red/input';
+import { faultText } from '#lib/node-red/fault-text';
+import { onInput } from '#lib/node-red/input';
 import { runtimeOf } from '#lib/node-red/runtime';
 import { statusLine } from '#lib/node-red/status';
 import type { NodeRED, RuntimeNode } from '#lib/node-red/types';
@@ -24,7 +25,10 @@ export = function register(RED: NodeRED): void {
       start(RED, this, configOf(saved));
     } catch (error) {
       // Not registered: the door refuses what would come here, and so does the input.
-      statusLine(this).show('down', errorLabel(error));
+      statusLine(this).show(
+        'down',
+        faultText((key) => RED._(key), error),
+      );
       RED.log.error(`[push-queue:${this.name || this.id}] ${describe(error)}`);
       onInput(this, () => Promise.reject(error));
     }
@@ -106,9 +110,15 @@ function start(RED: NodeRED, node: RuntimeNode, config: PushQueueConfig): void {
   });
 
   const line = statusLine(node);
+  const translate = (key: string, values?: Readonly<Record<string, unknown>>) => RED._(key, values);
   const show = () => {
     const [mood, text] = statusOf(queue.fault, output.state, queue.status(), output.untrackable);
-    line.show(mood, 'text' in text ? text.text : RED._(`push-queue.status.${text.key}`, text.values));
+    line.show(
+      mood,
+      'fault' in text
+        ? faultText(translate, text.fault)
+        : translate(`push-queue.status.${text.key}`, text.values),
+    );
   };
   show();
   const ticker = setInterval(() => {

@@ -125,7 +125,7 @@ describe('push-queue in Node-RED', () => {
     for (const wrong of [{ enabled: false }, { maxQuotaMb: 0 }]) {
       statuses.delete('q');
       await nodeRed.deploy([tab(), queue('q', { queue: 'o12', ...wrong })]);
-      expect(statuses.get('q')).toMatchObject({ fill: 'red', text: 'CONFIG_INVALID' });
+      expect(statuses.get('q')).toMatchObject({ fill: 'red', text: 'check the settings' });
       expect((await readStatus(nodeRed)).sinks).toEqual([]);
     }
   });
@@ -147,7 +147,7 @@ describe('push-queue in Node-RED', () => {
     await deploy([queue('first', { queue: 'twin' }), queue('second', { queue: 'twin' })]);
     const { sinks } = await readStatus(nodeRed);
     expect(sinks.map(({ id }) => id)).toEqual(['first']);
-    expect(statuses.get('second')).toMatchObject({ fill: 'red', text: 'QUEUE_NAME_TAKEN' });
+    expect(statuses.get('second')).toMatchObject({ fill: 'red', text: 'queue name taken' });
     await fill('first', 1);
   });
 

@@ -29,5 +29,14 @@ describe('faultText', () => {
     expect(faultText(translate, failed('ERR_SLUICE_WEBHOOK_SECRET_MISSING'))).toBe('no secret');
     expect(faultText((key) => key, failed('ERR_SLUICE_REST_TLS'))).toBe('REST_TLS');
     expect(faultText(translate, new Error('something else went wrong'))).toBe('something else went ');
+    expect(faultText(translate, Object.assign(new Error('no such file'), { code: 'ENOENT' }))).toBe(
+      'no such file',
+    );
+    expect(faultText(translate, 'a text that is far too long')).toBe('a text that is far t');
+  });
+
+  it('knows an error that another copy of the package made', () => {
+    const foreign = Object.assign(new Error('x'), { code: 'ERR_SLUICE_CONFIG_INVALID' });
+    expect(faultText(translate, foreign)).toBe('check the settings');
   });
 });

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ConfigError } from '#lib/errors/errors';
-import { errorLabel, onInput } from '#lib/node-red/input';
+import { onInput } from '#lib/node-red/input';
 import type { Message, RuntimeNode, Send } from '#lib/node-red/types';
 
 type Handle = Parameters<typeof onInput>[1];
@@ -38,14 +37,4 @@ describe('O1 the input of our own nodes', () => {
       expect(await dones(handle)).toEqual(expected);
     },
   );
-});
-
-describe('the label of an error', () => {
-  it('is its code, also of an error that another copy of the package made, else a short text', () => {
-    expect(errorLabel(new ConfigError('ERR_SLUICE_CONFIG_INVALID', 'x'))).toBe('CONFIG_INVALID');
-    const foreign = Object.assign(new Error('x'), { code: 'ERR_SLUICE_CONFIG_INVALID' });
-    expect(errorLabel(foreign)).toBe('CONFIG_INVALID');
-    expect(errorLabel(Object.assign(new Error('no such file'), { code: 'ENOENT' }))).toBe('no such file');
-    expect(errorLabel('a text that is far too long')).toBe('a text that is far t');
-  });
 });
