@@ -20,7 +20,13 @@ export interface Conflict<Config> {
 }
 
 export interface Field<T> {
+  /** Which input the form gives it. */
+  readonly kind: 'text' | 'number' | 'choice' | 'flag';
   readonly default: T;
+  /** Of a choice. */
+  readonly options?: readonly T[];
+  /** Whether a number may have decimals. */
+  readonly fraction?: boolean;
   /** The value in its own type (editors save numbers as text), or the problem with it. */
   parse(value: unknown): { readonly value: T } | { readonly problem: Problem };
 }
@@ -40,6 +46,7 @@ export function text(
   rules: { readonly required?: boolean; readonly pattern?: RegExp } = {},
 ): Field<string> {
   return {
+    kind: 'text',
     default: fallback,
     parse(value) {
       const parsed = isBlank(value) ? fallback : String(value).trim();
@@ -55,13 +62,15 @@ export function number(
   fallback: number,
   rules: { readonly min?: number; readonly max?: number; readonly fraction?: boolean } = {},
 ): Field<number> {
-  const { min = 0, max = Number.MAX_SAFE_INTEGER } = rules;
+  const { min = 0, max = Number.MAX_SAFE_INTEGER, fraction = false } = rules;
   return {
+    kind: 'number',
     default: fallback,
+    fraction,
     parse(value) {
       const parsed = isBlank(value) ? fallback : Number(value);
       if (!Number.isFinite(parsed)) return problem('number');
-      if (!rules.fraction && !Number.isInteger(parsed)) return problem('integer');
+      if (!fraction && !Number.isInteger(parsed)) return problem('integer');
       if (parsed < min) return problem('min', { min });
       if (parsed > max) return problem('max', { max });
       return { value: parsed };
@@ -74,7 +83,9 @@ export function choice<const Option extends string>(
   options: readonly Option[],
 ): Field<Option> {
   return {
+    kind: 'choice',
     default: fallback,
+    options,
     parse(value) {
       if (isBlank(value)) return { value: fallback };
       const found = options.find((option) => option === value);
@@ -85,6 +96,7 @@ export function choice<const Option extends string>(
 
 export function flag(fallback: boolean): Field<boolean> {
   return {
+    kind: 'flag',
     default: fallback,
     parse: (value) => ({ value: isBlank(value) ? fallback : value === true || value === 'true' }),
   };

@@ -2,8 +2,12 @@
 import { existsSync } from 'node:fs';
 import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createRequire } from 'node:module';
 import * as esbuild from 'esbuild';
 import { CAPTURE, definitionProblems, evaluateDefinition, printScript } from './definition.mjs';
+import { expandForm } from './form.mjs';
+
+const require = createRequire(import.meta.url);
 
 const COMMON = 'sluice';
 const DEFAULT_LANGUAGE = 'en-US';
@@ -76,7 +80,9 @@ export async function buildEditor(root, type, target) {
   const definition = evaluateDefinition(script, type);
   const problems = definitionProblems(definition);
   if (problems.length > 0) throw new Error(problems.join('; '));
-  const form = await readFile(join(source, `${type}.html`), 'utf8');
+  const config = require(join(target, `${type}.config.js`));
+  const texts = await mergedTexts(root, type, DEFAULT_LANGUAGE);
+  const form = expandForm(await readFile(join(source, `${type}.html`), 'utf8'), type, config, texts);
   const help = await readFile(join(source, 'locales', DEFAULT_LANGUAGE, `${type}.help.md`), 'utf8');
   await mkdir(join(target, 'icons'), { recursive: true });
   await writeFile(

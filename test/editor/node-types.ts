@@ -25,6 +25,12 @@ export function configOf(type: string): NodeTypeConfig {
 
 export const readProject = (path: string) => readFileSync(join(projectRoot, path), 'utf8');
 
+/** The dialog of a node as the build writes it. */
+export function formOf(type: string): string {
+  const html = readProject(`dist/nodes/${type}/${type}.html`);
+  return /<script type="text\/html"[^>]*>([\s\S]*?)<\/script>/.exec(html)?.[1] ?? '';
+}
+
 /** The built texts of a node, those of all nodes merged in: `a.b.c` -> text. */
 export function textsOf(type: string, language = 'en-US'): Map<string, string> {
   const texts = new Map<string, string>();
