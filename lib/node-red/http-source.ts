@@ -15,6 +15,7 @@ import { decodeBody } from '../webhook/body-codec';
 import { calmLog } from './calm-log';
 import { faultText } from './fault-text';
 import type { Endpoint } from './http-front';
+import { httpSourceLook } from './http-source-look';
 import { runtimeOf, type SluiceRuntime } from './runtime';
 import { SourceInbox } from './source-inbox';
 import { statusLine, type StatusLine } from './status';
@@ -58,7 +59,7 @@ export function openDoor(RED: NodeRED): void {
  */
 export function startHttpSource(RED: NodeRED, node: RuntimeNode, describe: () => HttpSourceParts): void {
   const line = statusLine(node);
-  const translate = (key: string, values?: Record<string, unknown>) => RED._(key, values);
+  const translate = (key: string, values?: Readonly<Record<string, unknown>>) => RED._(key, values);
   try {
     const source = new HttpSource(runtimeOf(RED), node, describe(), line, translate);
     node.on('close', (_removed, done) => void source.close().finally(done));
@@ -94,7 +95,7 @@ class HttpSource implements Source {
     private readonly node: RuntimeNode,
     private readonly parts: HttpSourceParts,
     private readonly line: StatusLine,
-    private readonly text: (key: string, values?: Record<string, unknown>) => string,
+    private readonly text: (key: string, values?: Readonly<Record<string, unknown>>) => string,
   ) {
     if (parts.config.listener !== '') {
       throw new ConfigError(
@@ -288,21 +289,20 @@ class HttpSource implements Source {
   }
 
   #show(): void {
-    const show = (mood: Parameters<StatusLine['show']>[0], key: string, values?: Record<string, unknown>) =>
-      this.line.show(mood, this.text(`${this.type}.status.${key}`, values));
-    if (this.#access?.fault) return this.line.show('down', faultText(this.text, this.#access.fault));
-    if (!this.#flow) return show('waiting', 'opening');
-    const parked = this.#inbox?.countsOf(this.#sourceKey).parked ?? 0;
-    if (this.parts.config.respond === 'on_receipt' && parked > 0)
-      return show('down', 'notHandled', { count: parked });
-    if (!this.#isOpen) return show('waiting', 'paused');
-    const trouble = this.#flow.trouble();
-    if (trouble !== undefined && trouble !== 'flow') return show('down', 'refusing', { sink: trouble });
-    // Where outcomes are unknown, that is why records aren't done.
-    const { count } = this.#untracked;
-    if (count > 0) return show('waiting', 'untrackable', { count });
-    if (trouble === 'flow') return show('down', 'notDone');
-    const { accepted = 0 } = this.#flow.counters();
-    show('ok', 'accepted', { count: accepted });
+    const inbox = this.#inbox?.countsOf(this.#sourceKey);
+    const look = httpSourceLook({
+      fault: this.#access?.fault,
+      isOpening: this.#flow === undefined,
+      isRunning: this.#isOpen,
+      notHandled: this.parts.config.respond === 'on_receipt' ? (inbox?.parked ?? 0) : 0,
+      trouble: this.#flow?.trouble(),
+      untrackable: this.#untracked.count,
+      accepted: this.#flow?.counters()['accepted'] ?? 0,
+    });
+    const text =
+      'fault' in look
+        ? faultText(this.text, look.fault)
+        : this.text(`${this.type}.status.${look.key}`, look.values);
+    this.line.show(look.mood, text);
   }
 }
