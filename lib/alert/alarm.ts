@@ -1,4 +1,4 @@
-import { checkAlert, INITIAL_ALERT, levelOf, type AlertState, type Level, type Notice } from './levels';
+import { levelOf, type Fill, type Level } from './levels';
 
 /** A bounded queue's numbers, in its own unit; `refusedOrEvicted` only grows. */
 export interface Gauge {
@@ -7,28 +7,30 @@ export interface Gauge {
   readonly refusedOrEvicted: number;
 }
 
-/** Keeps the alert state of one bounded queue between checks. */
+/** The level of one bounded queue. The alert centre looks at it periodically; in between, anyone may read it. */
 export class Alarm {
-  #state: AlertState = INITIAL_ALERT;
   #seen = 0;
 
-  constructor(
-    private readonly read: () => Gauge,
-    private readonly repeatMs = 600_000,
-  ) {}
+  /** `read` gives undefined while the numbers aren't known yet, as of a queue that is being opened. */
+  constructor(readonly read: () => Gauge | undefined) {}
 
-  /** The level now, with what happened since the last check; reading it consumes nothing. */
+  /** The level now, with what happened since the centre's last look; reading it consumes nothing. */
   get level(): Level {
-    const { used, limit, refusedOrEvicted } = this.read();
-    return levelOf({ used, limit, refusedOrEvictedSinceLastCheck: refusedOrEvicted - this.#seen });
+    const fill = this.#fill(this.read());
+    return fill ? levelOf(fill) : 'ok';
   }
 
-  /** One periodic check. `nowMs` is monotonic. */
-  check(nowMs: number): Notice | undefined {
-    const { level } = this;
-    this.#seen = this.read().refusedOrEvicted;
-    const { state, notice } = checkAlert(this.#state, level, nowMs, this.repeatMs);
-    this.#state = state;
-    return notice;
+  /** The centre's look: what was refused or evicted until now doesn't count for the next one. */
+  look(): Fill | undefined {
+    const gauge = this.read();
+    const fill = this.#fill(gauge);
+    this.#seen = gauge?.refusedOrEvicted ?? this.#seen;
+    return fill;
+  }
+
+  #fill(gauge: Gauge | undefined): Fill | undefined {
+    if (!gauge) return undefined;
+    const { used, limit, refusedOrEvicted } = gauge;
+    return { used, limit, refusedOrEvictedSinceLastCheck: refusedOrEvicted - this.#seen };
   }
 }

@@ -67,6 +67,8 @@ export interface InboxCounts {
 
 export interface InboxTotals extends InboxCounts {
   readonly quotaBytes: number;
+  /** Records turned away for want of room, since it was opened. */
+  readonly refusedTotal: number;
   /** Remembered verdicts in memory, and those forgotten before their time because of the bound. */
   readonly remembered: number;
   readonly forgottenEarlyTotal: number;

@@ -48,6 +48,7 @@ class WorkerInbox implements Inbox {
   readonly #quota: Quota;
   readonly #link: InboxLink;
   readonly #counters = new InboxCounters();
+  #refused = 0;
   readonly #settled: SettledMemory;
   readonly #running = new Set<number>();
   #nextId = 1;
@@ -80,7 +81,9 @@ class WorkerInbox implements Inbox {
   }
 
   canTake(bytes: number): boolean {
-    return this.#quota.canTake(bytes);
+    const fits = this.#quota.canTake(bytes);
+    if (!fits) this.#refused += 1;
+    return fits;
   }
 
   hold(bytes: number): Hold {
@@ -90,6 +93,7 @@ class WorkerInbox implements Inbox {
   async accept({ source, key, record, started, settled }: InboxEntry): Promise<number> {
     const bytes = record.byteLength;
     if (!this.#quota.reserve(bytes)) {
+      this.#refused += 1;
       throw new StoreError(
         'ERR_SLUICE_INBOX_FULL',
         `${this.#file} is at its quota: raise inboxQuotaMb, or handle its parked records`,
@@ -164,6 +168,7 @@ class WorkerInbox implements Inbox {
     return {
       ...this.#counters.sum(),
       quotaBytes: this.#quota.limit,
+      refusedTotal: this.#refused,
       remembered: this.#settled.table.size,
       forgottenEarlyTotal: this.#settled.table.forgottenEarlyTotal,
       quarantinedFile: this.#quarantined?.file,

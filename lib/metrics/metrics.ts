@@ -1,14 +1,9 @@
 import { Histogram, Registry } from 'prom-client';
 import type { Level } from '../alert/levels';
+import type { LossReason } from '../alert/losses';
 import { counterCells } from './counter-cells';
 import { COUNTERS, HISTOGRAMS } from './names';
 import { registerQueueGauges, type QueueReading } from './queue-gauges';
-
-/**
- * Why records were lost: `evicted` from a full queue or backlog, `queue_off` from a push queue without a file,
- * `write_failed` by a store whose producer can't be told, `undelivered` where nobody could try again.
- */
-export type DropReason = 'evicted' | 'queue_off' | 'write_failed' | 'undelivered';
 
 /** How one delivery of a record ended: its verdict, a failure by its class. */
 export type DeliveryOutcome = 'done' | 'transient' | 'permanent' | 'config' | 'unknown' | 'aborted';
@@ -32,8 +27,8 @@ export interface Metrics {
   recordsAccepted(source: string, records?: number): void;
   /** Kept by the origin: not lost. `sink` names what refused. */
   recordsRefused(source: string, sink: string, records?: number): void;
-  /** Lost. `place` is the queue or sink that held them. */
-  recordsDropped(place: string, reason: DropReason, records?: number): void;
+  /** Lost. `place` is the queue or sink that held them. Nodes count it by the alert centre's `lost`. */
+  recordsDropped(place: string, reason: LossReason, records?: number): void;
   recordsSuppressed(node: string, records?: number): void;
   recordsDelivered(sink: string, records?: number): void;
   deliveryAttempts(sink: string, outcome: DeliveryOutcome, records?: number): void;
@@ -91,7 +86,6 @@ export function createMetrics({ aliases = true, now = Date.now }: MetricsOptions
     },
     declareSink(sink) {
       delivered.add(0, sink);
-      dropped.add(0, sink, 'evicted');
       for (const outcome of OUTCOMES) attempts.add(0, sink, outcome);
       duration.zero({ sink });
     },

@@ -108,11 +108,7 @@ class HttpSource implements Source {
     this.#untracked = new UntrackedNotice(node, runtime.registry, parts.config.treatLegacyAsDone);
     this.#warn = calmLog((text) => node.warn(text));
     if (this.#usesInbox) {
-      const log = {
-        error: (text: string) => node.error(text),
-        info: (text: string) => node.log(text),
-      };
-      this.#access = new SourceInbox(runtime.inbox, log, () => this.#show());
+      this.#access = new SourceInbox(runtime.inbox, () => this.#show());
       this.#access.opened.then(
         (inbox) => {
           if (!this.#closed) this.#start(inbox);
@@ -124,6 +120,8 @@ class HttpSource implements Source {
     }
     this.#removals.push(runtime.front.mount(parts.path, this.#endpoint(), parts.takesId));
     this.#removals.push(runtime.registry.addSource(this));
+    const alerts = runtime.alerts.place(this);
+    this.#removals.push(() => alerts.close());
     runtime.metrics.declareSource(this.name);
     this.#checking = setInterval(() => this.#show(), STATUS_INTERVAL_MS);
     this.#checking.unref();

@@ -1,3 +1,5 @@
+import { AlertCentre } from '../alert/alert-centre';
+import { PART_OF_RUNTIME } from '../alert/alert-text';
 import { createLineage } from '../delivery/lineage/lineage';
 import type { Lineage } from '../delivery/lineage/contract';
 import { Registry } from '../delivery/registry';
@@ -6,6 +8,7 @@ import { createMetrics, type Metrics } from '../metrics/metrics';
 import { Quota } from '../quota/quota';
 import { mountAdminRoutes } from './admin-routes';
 import { HttpFront } from './http-front';
+import { alertedInbox } from './inbox-alerts';
 import { lateSendReporter } from './late-sends';
 import { readSettings, type SluiceSettings } from './settings';
 import { SharedInbox } from './shared-inbox';
@@ -13,6 +16,8 @@ import type { FlowsEvent, NodeRED } from './types';
 import { asyncStoresOf, UntrackableNodes } from './untrackable-nodes';
 
 const MB = 1024 * 1024;
+/** How often the alert centre looks at every queue; a fault is told of at once. */
+const ALERT_CHECK_MS = 5000;
 
 /** What all our nodes in one Node-RED runtime share. */
 export interface SluiceRuntime {
@@ -20,6 +25,8 @@ export interface SluiceRuntime {
   readonly registry: Registry;
   readonly lineage: Lineage;
   readonly metrics: Metrics;
+  /** The one way to tell of what is wrong: bounded queues, losses, faults. */
+  readonly alerts: AlertCentre;
   readonly front: HttpFront;
   /** Bytes of request bodies that are being read, for all sources together. */
   readonly bodyBudget: Quota;
@@ -61,14 +68,17 @@ function createRuntime(RED: NodeRED): SluiceRuntime {
   RED.events.on('flows:started', ({ config }: FlowsEvent) => {
     front.refresh();
     registry.flowsStarted(config.flows);
+    alerts.deployed();
   });
   const metrics = createMetrics({ aliases: settings.metricAliases });
+  const alerts = createAlerts(RED, metrics);
+  const runtimePlace = alerts.place({ id: 'runtime', name: 'the runtime', type: PART_OF_RUNTIME });
   lineage.onLate(
     lateSendReporter({
       sourceName: (id) => registry.sources.find((source) => source.id === id)?.name,
       getNode,
       count: (source) => metrics.lateSend(source),
-      warn: (text) => RED.log.warn(`[sluice] ${text}`),
+      placeOf: (id) => alerts.about(id) ?? runtimePlace,
     }),
   );
   mountAdminRoutes(RED, registry, lineage, settings);
@@ -77,14 +87,32 @@ function createRuntime(RED: NodeRED): SluiceRuntime {
     registry,
     lineage,
     metrics,
+    alerts,
     front,
     bodyBudget: new Quota(settings.bodyBudgetMb * MB),
-    inbox: new SharedInbox(() =>
-      openInbox({
-        dataDir: settings.dataDir,
-        quotaBytes: settings.inboxQuotaMb * MB,
-        now: Date.now,
-      }),
+    inbox: new SharedInbox(
+      alertedInbox(alerts.place({ id: 'inbox', name: 'the inbox', type: PART_OF_RUNTIME }), () =>
+        openInbox({
+          dataDir: settings.dataDir,
+          quotaBytes: settings.inboxQuotaMb * MB,
+          now: Date.now,
+        }),
+      ),
     ),
   };
+}
+
+function createAlerts(RED: NodeRED, metrics: Metrics): AlertCentre {
+  const levels = { info: 'info', warning: 'warn', critical: 'error' } as const;
+  const alerts = new AlertCentre({
+    now: () => performance.now(),
+    wallClock: Date.now,
+    translate: (key, values) => RED._(key, values),
+    // Not by the nodes: a node's error without a message would reach catch nodes, and no record has failed.
+    log: (severity, text) => RED.log[levels[severity]](`[sluice] ${text}`),
+    raised: (level) => metrics.alertRaised(level),
+    dropped: (place, reason, records) => metrics.recordsDropped(place, reason, records),
+  });
+  setInterval(() => alerts.check(), ALERT_CHECK_MS).unref();
+  return alerts;
 }

@@ -1,14 +1,9 @@
-import { codeOf, StoreError } from '../errors/errors';
+import { codeOf } from '../errors/errors';
 import type { Inbox } from '../inbox/contract';
+import { inboxDamaged } from './inbox-alerts';
 import type { InboxClaim, SharedInbox } from './shared-inbox';
 
-interface InboxLog {
-  /** Not for catch nodes: no record has failed. */
-  error(text: string): void;
-  info(text: string): void;
-}
-
-/** One source's use of the shared inbox: why it can't be used at the moment, told to the log once per reason. */
+/** One source's use of the shared inbox, and why it can't be used at the moment. */
 export class SourceInbox {
   /** Rejects only when it is released before the file could be had. */
   readonly opened: Promise<Inbox>;
@@ -21,7 +16,6 @@ export class SourceInbox {
 
   constructor(
     shared: SharedInbox,
-    private readonly log: InboxLog,
     private readonly onChange: () => void,
   ) {
     let tried: () => void = () => undefined;
@@ -54,7 +48,7 @@ export class SourceInbox {
       const { quarantinedFile, salvaged } = inbox.totals();
       if (fault || quarantinedFile === undefined || quarantinedFile === reported) return this.#tell(fault);
       reported = quarantinedFile;
-      this.#tell(damaged(quarantinedFile, salvaged));
+      this.#tell(inboxDamaged(quarantinedFile, salvaged));
     };
     tell(undefined);
     this.#stopHealth = inbox.onHealth(tell);
@@ -65,15 +59,6 @@ export class SourceInbox {
     const before = this.#fault;
     this.#fault = fault;
     if ((fault && codeOf(fault)) === (before && codeOf(before))) return;
-    if (fault) this.log.error(`${codeOf(fault)}: ${fault.message}`);
-    else this.log.info('the inbox works again');
     this.onChange();
   }
-}
-
-function damaged(file: string, salvaged: number): Error {
-  return new StoreError(
-    'ERR_SLUICE_INBOX_CORRUPT',
-    `the inbox was damaged: ${salvaged} accepted records were saved from it, more may be in ${file}`,
-  );
 }

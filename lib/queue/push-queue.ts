@@ -6,7 +6,6 @@
  * given back when it says so. A producer hears of success only after the commit.
  */
 import { Alarm } from '../alert/alarm';
-import type { Notice } from '../alert/levels';
 import type { FullPolicy, Hold, Sink, SinkStatus } from '../delivery/contract';
 import { DeliveryError } from '../errors/errors';
 import type { QueueReading } from '../metrics/queue-gauges';
@@ -63,7 +62,8 @@ export class PushQueue implements Sink {
   readonly #quota: Quota;
   readonly #now: () => number;
   readonly #rate: DrainRate;
-  readonly #alarm: Alarm;
+  /** For the alert centre. */
+  readonly alarm: Alarm;
   #store: QueueStore | undefined;
   #detach: () => void = () => undefined;
   #fault: Error | undefined = new DeliveryError(
@@ -78,7 +78,7 @@ export class PushQueue implements Sink {
   /** Since this node started; the store's own total goes back to its first record. */
   #evictedHere = 0;
   #blocked = 0;
-  /** Of these, refused because the file was being opened: every deploy under load has some, and none is a full queue. */
+  /** Of these, refused before the file was open: every deploy under load has some, and none is a full queue. */
   #blockedEarly = 0;
   #stored = 0;
   #delivered = 0;
@@ -99,11 +99,15 @@ export class PushQueue implements Sink {
     this.#now = options.now ?? Date.now;
     this.#quota = new Quota(options.quotaBytes > 0 ? options.quotaBytes : Number.POSITIVE_INFINITY);
     this.#rate = new DrainRate(this.#now, options.random ?? Math.random);
-    this.#alarm = new Alarm(() => ({
-      used: this.#quota.used,
-      limit: this.quotaBytes,
-      refusedOrEvicted: this.#blocked - this.#blockedEarly + this.#evictedHere,
-    }));
+    this.alarm = new Alarm(
+      () =>
+        // Before the store is there, the queue only looks empty.
+        this.#store && {
+          used: this.#quota.used,
+          limit: this.quotaBytes,
+          refusedOrEvicted: this.#blocked - this.#blockedEarly + this.#evictedHere,
+        },
+    );
   }
 
   /** Why records are refused now whatever their size: not opened yet, or a failed file or worker. */
@@ -196,19 +200,13 @@ export class PushQueue implements Sink {
 
   countBlocked(records: number): void {
     this.#blocked += records;
-    if (this.#fault !== undefined && !this.#failed && this.#store === undefined)
-      this.#blockedEarly += records;
+    if (this.#store === undefined) this.#blockedEarly += records;
   }
 
   /** Counts a record that left by delivery; its size tells how fast the queue empties. */
   countDelivered(bytes: number): void {
     this.#delivered += 1;
     this.#rate.add(bytes);
-  }
-
-  /** The periodic check of the alert machine; `nowMs` is monotonic. */
-  check(nowMs: number): Notice | undefined {
-    return this.#alarm.check(nowMs);
   }
 
   /** For the queue gauges of the metrics. */
@@ -218,14 +216,14 @@ export class PushQueue implements Sink {
       bytes: this.#quota.used,
       maxBytes: this.quotaBytes,
       records: counts?.records ?? 0,
-      level: this.#alarm.level,
+      level: this.alarm.level,
       oldestStoredAt: counts?.oldestStoredAt,
     };
   }
 
   status(): SinkStatus {
     const counts = this.#store?.counts();
-    const { level } = this.#alarm;
+    const { level } = this.alarm;
     const used = this.#quota.used;
     const evicted = counts?.evictedTotal ?? 0;
     return {

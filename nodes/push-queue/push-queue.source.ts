@@ -133,7 +133,7 @@ export class PushQueueOutput implements Source {
 
   #settled(lease: LeasedRecord, settlement: Settlement, verdict: Verdict): void {
     const { queue, log } = this.#options;
-    log.attempt(this.name, verdict);
+    log.attempt(verdict);
     if (settlement.outcome === 'done') queue.countDelivered(lease.record.byteLength);
     if (settlement.outcome !== 'dead') return;
     log.dead(lease.seq, settlement.reason, settlement.code);

@@ -1,4 +1,3 @@
-import { performance } from 'node:perf_hooks';
 import { readConfig } from '#lib/config/read-config';
 import { ConfigError, DeliveryError, SluiceError } from '#lib/errors/errors';
 import { faultText } from '#lib/node-red/fault-text';
@@ -17,6 +16,8 @@ import { claimStore, quotaBytesOf } from './push-queue.store';
 
 const TICK_MS = 1000;
 const CLOSE_MS = 5000;
+const VOLATILE =
+  'keeps its records in memory only, at most 16 MB of them, and loses them on a restart: enable it to keep them on disk';
 
 export = function register(RED: NodeRED): void {
   function PushQueueNode(this: RuntimeNode, saved: object) {
@@ -51,13 +52,17 @@ function start(RED: NodeRED, node: RuntimeNode, config: PushQueueConfig): void {
   const runtime = runtimeOf(RED);
   const { registry, lineage, metrics, settings } = runtime;
   const name = config.name || 'push';
-  const log = new PushQueueLog(node, config.queue, metrics, (text) =>
-    RED.log.error(`[push-queue:${name}] ${text}`),
-  );
+  const alerts = runtime.alerts.place({
+    id: node.id,
+    name: config.name || config.queue,
+    type: node.type,
+    z: node.z,
+  });
+  const log = new PushQueueLog(name, config.queue, metrics, alerts);
   const claim = claimStore(config, settings, (fault) => {
     if (closing) return;
     queue.fail(fault);
-    log.storeError(fault);
+    log.health(fault);
   });
   const queue = new PushQueue({
     id: node.id,
@@ -73,13 +78,13 @@ function start(RED: NodeRED, node: RuntimeNode, config: PushQueueConfig): void {
   });
   const output = new PushQueueOutput({ node, config, queue, runtime, log });
   let closing = false;
-  if (!config.enabled) log.volatile();
+  if (!config.enabled) node.warn(`queue ${config.queue} ${VOLATILE}`);
+  alerts.watch(queue.alarm, queue.policy);
 
   const use = async (store: QueueStore) => {
     if (closing) return;
-    if (queue.fault && 'code' in queue.fault && queue.fault.code !== 'ERR_SLUICE_QUEUE_OPENING')
-      log.health(undefined);
     queue.attach(store);
+    log.health(undefined);
     // Order would break if a delivery of the node before this one were still out.
     if (config.ordering !== 'none') await claim.predecessorSettled;
     if (!closing) output.start(store);
@@ -88,7 +93,7 @@ function start(RED: NodeRED, node: RuntimeNode, config: PushQueueConfig): void {
     if (closing) return;
     const error = reason instanceof Error ? reason : new Error(String(reason));
     queue.fail(error);
-    log.storeError(error);
+    log.health(error);
   });
 
   onInput(node, async (msg) => {
@@ -121,10 +126,7 @@ function start(RED: NodeRED, node: RuntimeNode, config: PushQueueConfig): void {
     );
   };
   show();
-  const ticker = setInterval(() => {
-    show();
-    log.notice(queue.check(performance.now()), queue.policy);
-  }, TICK_MS).unref();
+  const ticker = setInterval(show, TICK_MS).unref();
 
   metrics.declareSink(name);
   const removals = [
@@ -148,6 +150,7 @@ function start(RED: NodeRED, node: RuntimeNode, config: PushQueueConfig): void {
     const handOver = !config.enabled && !removed && left !== 0;
     if (!config.enabled && removed) log.discarded(Number(left));
     const when = output.inFlight > 0 ? 'when_settled' : 'now';
+    alerts.close();
     await claim.release(output.settled(), handOver ? 'linger' : when);
   };
   node.on('close', (removed, done) => {

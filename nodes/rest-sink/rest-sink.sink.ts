@@ -1,4 +1,5 @@
 import { Alarm } from '#lib/alert/alarm';
+import type { AlertPlace } from '#lib/alert/alert-place';
 import { DeliveryError } from '#lib/errors/errors';
 import type { FullPolicy, Hold, Sink, SinkStatus } from '#lib/delivery/contract';
 import { retryAfterSecs } from '#lib/delivery/retry';
@@ -43,6 +44,7 @@ export class RestSink implements Sink {
   readonly #options: RestSinkOptions;
   readonly #client: Pick<RestClient, 'send' | 'destroy'>;
   readonly #metrics: Metrics;
+  readonly #alerts: AlertPlace;
   readonly #backlog: Backlog;
   readonly #requests = new Set<Promise<void>>();
   #wake: NodeJS.Timeout | undefined;
@@ -54,10 +56,16 @@ export class RestSink implements Sink {
   #delivered = 0;
   #failed = 0;
 
-  constructor(options: RestSinkOptions, client: Pick<RestClient, 'send' | 'destroy'>, metrics: Metrics) {
+  constructor(
+    options: RestSinkOptions,
+    client: Pick<RestClient, 'send' | 'destroy'>,
+    metrics: Metrics,
+    alerts: AlertPlace,
+  ) {
     this.#options = options;
     this.#client = client;
     this.#metrics = metrics;
+    this.#alerts = alerts;
     ({ id: this.id, name: this.name, z: this.z, policy: this.policy, batch: this.batch } = options);
     this.#backlog = new Backlog(options.policy, options.maxBacklog);
     this.alarm = new Alarm(() => ({
@@ -65,6 +73,7 @@ export class RestSink implements Sink {
       limit: options.maxBacklog,
       refusedOrEvicted: this.#blocked + this.#dropped,
     }));
+    alerts.watch(this.alarm, this.policy);
     metrics.declareSink(this.name);
   }
 
@@ -132,7 +141,7 @@ export class RestSink implements Sink {
 
   #evict(oldest: Waiting): void {
     this.#dropped += 1;
-    this.#metrics.recordsDropped(this.name, 'evicted');
+    this.#alerts.lost('evicted');
     const text = `the backlog of ${this.name} was full and this was its oldest record`;
     oldest.reject(new DeliveryError('ERR_SLUICE_REST_EVICTED', text, { failure: 'transient' }));
   }
@@ -184,6 +193,7 @@ export class RestSink implements Sink {
       this.#count('done', batch.length);
       this.#delivered += batch.length;
       this.#metrics.recordsDelivered(this.name, batch.length);
+      this.#alerts.clear('fault');
       for (const { resolve } of batch) resolve(outcome);
       return;
     }
@@ -198,6 +208,7 @@ export class RestSink implements Sink {
       }
       return;
     }
+    if (outcome.failure === 'config') this.#alerts.raise('fault', outcome);
     this.#fail(batch, outcome);
   }
 

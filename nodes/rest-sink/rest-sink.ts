@@ -1,4 +1,5 @@
 import { ulid } from 'ulid';
+import type { AlertPlace } from '#lib/alert/alert-place';
 import { readConfig } from '#lib/config/read-config';
 import type { Delivered } from '#lib/delivery/stamp';
 import { faultText } from '#lib/node-red/fault-text';
@@ -13,13 +14,16 @@ import { encodeElement, encodePayload, requestTemplate } from './rest-sink.reque
 import { RestSink } from './rest-sink.sink';
 import { lookOf } from './rest-sink.status';
 
-const CHECK_INTERVAL_MS = 5000;
+const SHOW_INTERVAL_MS = 5000;
+
+const nameOf = ({ name }: RestSinkConfig) => name || 'rest';
 
 function buildSink(
   RED: NodeRED,
   node: RuntimeNode,
   config: RestSinkConfig,
   runtime: SluiceRuntime,
+  alerts: AlertPlace,
 ): RestSink {
   const getNode = (id: string) => RED.nodes.getNode(id);
   const request = requestTemplate(config, node.credentials ?? {});
@@ -33,7 +37,7 @@ function buildSink(
   });
   const options = {
     id: node.id,
-    name: config.name || 'rest',
+    name: nameOf(config),
     z: node.z,
     policy: config.onFull,
     maxBacklog: config.maxBacklog,
@@ -47,7 +51,7 @@ function buildSink(
       clientErrors: config.clientErrors,
     },
   };
-  return new RestSink(options, client, runtime.metrics);
+  return new RestSink(options, client, runtime.metrics, alerts);
 }
 
 /** What goes on after the destination confirmed the record. */
@@ -66,7 +70,8 @@ function confirmed(
 
 function start(RED: NodeRED, node: RuntimeNode, config: RestSinkConfig): void {
   const runtime = runtimeOf(RED);
-  const sink = buildSink(RED, node, config, runtime);
+  const alerts = runtime.alerts.place({ id: node.id, name: nameOf(config), type: node.type, z: node.z });
+  const sink = buildSink(RED, node, config, runtime, alerts);
   const unregister = runtime.registry.addSink(sink);
   const line = statusLine(node);
   const translate = (key: string) => RED._(key);
@@ -100,23 +105,13 @@ function start(RED: NodeRED, node: RuntimeNode, config: RestSinkConfig): void {
     }
   }
 
-  const checking = setInterval(() => {
-    const notice = sink.alarm.check(performance.now());
-    if (notice) {
-      runtime.metrics.alertRaised(notice.level);
-      const key = notice.level === 'full' ? `full.${sink.policy}` : notice.level;
-      const text = RED._(`rest-sink.alert.${key}`, { sink: sink.name });
-      if (notice.severity === 'info') node.log(text);
-      else node.warn(text);
-    }
-    show();
-  }, CHECK_INTERVAL_MS);
-  checking.unref();
+  const showing = setInterval(show, SHOW_INTERVAL_MS).unref();
 
   onInput(node, deliver);
   node.on('close', (_removed, done) => {
     unregister();
-    clearInterval(checking);
+    clearInterval(showing);
+    alerts.close();
     line.close();
     void sink.close().finally(done);
   });

@@ -5,6 +5,7 @@ import { fields, successTest, type RestSinkConfig } from '#nodes/rest-sink/rest-
 import { encodePayload, requestTemplate } from '#nodes/rest-sink/rest-sink.request';
 import type { RestRecord } from '#nodes/rest-sink/rest-sink.backlog';
 import { RestSink } from '#nodes/rest-sink/rest-sink.sink';
+import { alertsFor } from '../harness/alerts';
 
 const open: RestSink[] = [];
 
@@ -48,6 +49,7 @@ export function makeSink(
       ...client,
     }),
     metrics,
+    alertsFor(metrics).centre.place({ id: 'sink-1', name: 'rest', type: 'rest-sink' }),
   );
   open.push(sink);
   return { sink, metrics };

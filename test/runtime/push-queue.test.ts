@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Message, NodeStatus } from '#lib/node-red/types';
 import { startNodeRed, type DeployType, type FlowNode, type RunningNodeRed } from '../harness/node-red';
+import { runtimeOf } from '#lib/node-red/runtime';
 import { functionNode, probe, probeNodes, stuck, tab, type ProbeSink } from '../harness/probe';
 import { megabytes, queue } from '../harness/queue';
 import { entryOf, readStatus } from '../harness/status';
@@ -99,10 +100,14 @@ describe('push-queue in Node-RED', () => {
     expect(status).toMatchObject({ blocked_total: 0, level: 'full', dropped: status['evicted_total'] });
     expect(Number(status['bytes'])).toBeLessThanOrEqual(1000);
     expect(Number(status['records']) + Number(status['evicted_total'])).toBe(50);
-    await waitFor('the log to tell', () =>
-      logged.some((line) => /evicts .*oldest records were deleted/.test(line)),
+    runtimeOf(nodeRed.RED).alerts.check();
+    const alert = logged.find((line) =>
+      line.includes('"evicts" is full: evicting the oldest records, data gap'),
     );
-    await waitFor('the alert', () => logged.some((line) => /evicts is full: evicting the oldest/.test(line)));
+    expect(alert).toContain(`(${String(status['evicted_total'])})`);
+    expect(await runtimeOf(nodeRed.RED).metrics.render()).toContain(
+      `opex_connector_push_queue_gaps_total{queue="evicts"} ${String(status['evicted_total'])}`,
+    );
   });
 
   it('O10 O60 refuses at the quota under block: the message fails, nothing is deleted', async () => {
@@ -162,7 +167,7 @@ describe('push-queue in Node-RED', () => {
     expect(await sink('q')).toMatchObject({ state: 'failed', records: 0 });
     nodeRed.node('q').receive({ payload: 1 });
     await waitFor('the refusal', () => received('caught').length === 1);
-    expect(logged.some((line) => /wall: ERR_SLUICE_QUEUE_/.test(line))).toBe(true);
+    expect(logged.some((line) => /"wall": .*ERR_SLUICE_QUEUE_/.test(line))).toBe(true);
   });
 
   it('retries a failed delivery with the same record id and a growing attempt', async () => {

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { StoreError } from '#lib/errors/errors';
 import type { Inbox } from '#lib/inbox/contract';
+import { alertedInbox } from '#lib/node-red/inbox-alerts';
 import { SharedInbox } from '#lib/node-red/shared-inbox';
 import { SourceInbox } from '#lib/node-red/source-inbox';
+import { alertsFor } from '../harness/alerts';
 import { waitFor } from '../harness/wait';
 
 const locked = new StoreError('ERR_SLUICE_INBOX_LOCKED', 'locked');
@@ -12,7 +14,7 @@ function fakeInbox(quarantinedFile?: string) {
   const listeners = new Set<(fault: Error | undefined) => void>();
   const state = { closed: false };
   const inbox = {
-    totals: () => ({ quarantinedFile, salvaged: 3 }),
+    totals: () => ({ quarantinedFile, salvaged: 3, bytes: 0, quotaBytes: 1000, refusedTotal: 0 }),
     onHealth(listener: (fault: Error | undefined) => void) {
       listeners.add(listener);
       return () => listeners.delete(listener);
@@ -96,16 +98,13 @@ describe('the inbox that sources share', () => {
 
 describe("a source's use of the inbox", () => {
   function use(open: () => Promise<Inbox>) {
-    const log: string[] = [];
-    const access = new SourceInbox(
-      new SharedInbox(open),
-      { error: (text) => log.push(`error ${text}`), info: (text) => log.push(`info ${text}`) },
-      () => undefined,
-    );
-    return { access, log };
+    const { centre, log } = alertsFor();
+    const place = centre.place({ id: 'inbox', name: 'the inbox', type: 'sluice' });
+    const access = new SourceInbox(new SharedInbox(alertedInbox(place, open)), () => undefined);
+    return { access, log, centre };
   }
 
-  it('logs each reason once, and that it is over', async () => {
+  it('knows the reason it cannot be used, which is logged once', async () => {
     const { inbox, tell, listeners } = fakeInbox();
     const { access, log } = use(() => Promise.resolve(inbox));
     await access.opened;
@@ -115,9 +114,11 @@ describe("a source's use of the inbox", () => {
     for (let time = 0; time < 3; time += 1) tell(full);
     expect(access.fault).toBe(full);
     tell(undefined);
-    expect(log).toEqual(['error ERR_SLUICE_INBOX_DISK_FULL: no room', 'info the inbox works again']);
+    expect(access.fault).toBeUndefined();
+    expect(log).toEqual(['critical the inbox: no room (ERR_SLUICE_INBOX_DISK_FULL)']);
+    const [before] = [listeners.size];
     await access.release(undefined);
-    expect(listeners.size).toBe(0);
+    expect(listeners.size).toBe(before - 1);
   });
 
   it('knows that it was tried once the first try has failed', async () => {
@@ -126,7 +127,7 @@ describe("a source's use of the inbox", () => {
     expect(access.fault).toBe(locked);
     await access.release(undefined);
     await expect(access.opened).rejects.toBe(locked);
-    expect(log).toEqual(['error ERR_SLUICE_INBOX_LOCKED: locked']);
+    expect(log).toEqual(['critical the inbox: locked (ERR_SLUICE_INBOX_LOCKED)']);
   });
 
   it('N8 reports a file that was damaged, with what was saved of it', async () => {
@@ -134,7 +135,7 @@ describe("a source's use of the inbox", () => {
     const { access, log } = use(() => Promise.resolve(inbox));
     await access.opened;
     expect(access.fault).toMatchObject({ code: 'ERR_SLUICE_INBOX_CORRUPT' });
-    expect(log).toEqual([expect.stringMatching(/CORRUPT.* 3 accepted records .*inbox\.db\.corrupt-1/)]);
+    expect(log).toEqual([expect.stringMatching(/3 accepted records .*inbox\.db\.corrupt-1.*CORRUPT/)]);
     await access.release(undefined);
   });
 });
