@@ -92,6 +92,11 @@ export class Chunk {
     return data.subarray((this.starts[index] ?? 0) + FRAME_BYTES, this.starts[index + 1]);
   }
 
+  /** The frames from `seq` up to, not including, `end`. */
+  framesIn(data: Uint8Array, seq: number, end: number): Uint8Array {
+    return data.subarray(this.starts[seq - this.first], this.starts[end - this.first]);
+  }
+
   isSettled(seq: number): boolean {
     const index = seq - this.first;
     return ((this.bits[index >> 3] ?? 0) & (1 << (index & 7))) !== 0;

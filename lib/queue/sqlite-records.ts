@@ -2,7 +2,7 @@
  * What happens to records inside the worker: stored, leased, settled, evicted. Each change is made in the running
  * transaction and in memory; `committed` or `rolledBack` must follow.
  *
- * A record not settled is either in a chunk or parked. Below `#cursor` each live record of a chunk is on lease.
+ * A record not settled is either in a chunk or parked.
  */
 import type { Database } from 'better-sqlite3';
 import type { Settlement } from './contract';
@@ -11,15 +11,15 @@ import { CHUNK_BYTES, Chunks } from './sqlite-chunks';
 import { CountersRow, type Counters } from './sqlite-counters';
 import { RememberedKeys } from './sqlite-keys';
 import { Leases } from './sqlite-leases';
+import { Outgoing } from './sqlite-outgoing';
 import { DeadRows, ParkedRows, type ParkedRow } from './sqlite-parked';
-import { FRAME_BYTES, type AppendBatch, type Leased, type LeaseRequest } from './sqlite-wire';
+import { FRAME_BYTES, type AppendBatch, type LeaseRequest, type LeaseRun } from './sqlite-wire';
 
 /** Settled records may take this much of the file; beyond it, the live ones of old chunks are moved out. */
 const MAX_WASTED_BYTES = 32 * 2 ** 20;
 /** No retry waits longer; what seems to was parked by another clock. */
 const LONGEST_WAIT_MS = 86_400_000;
 
-type Give = (lease: Leased, parked: boolean) => boolean;
 type Retry = Extract<Settlement, { outcome: 'retry' }>;
 type Dead = Extract<Settlement, { outcome: 'dead' }>;
 
@@ -36,8 +36,7 @@ export class QueueRecords {
   readonly #dead: DeadRows;
   readonly #keys: RememberedKeys;
   readonly #leases: Leases;
-  #cursor = 0;
-  #nextDueAt: { at: number | undefined } | undefined;
+  readonly #out: Outgoing;
 
   constructor(
     db: Database,
@@ -50,6 +49,7 @@ export class QueueRecords {
     this.#dead = new DeadRows(db);
     this.#keys = new RememberedKeys(db, limits.maxKeys);
     this.#leases = new Leases(db);
+    this.#out = new Outgoing(this.#chunks, this.#parked, this.#leases);
   }
 
   /** Stores what isn't a duplicate, then evicts if the batch says so. */
@@ -95,7 +95,7 @@ export class QueueRecords {
   }
 
   done(seq: number): void {
-    const parked = this.#end(seq);
+    const parked = this.#out.end(seq);
     if (parked !== undefined) this.#remove(seq, parked);
   }
 
@@ -105,30 +105,10 @@ export class QueueRecords {
     else this.#bury(settlement, now);
   }
 
-  /** Gives records out, at least one if there is any, whatever its size. `saveLeases` must follow. */
-  lease({ maxRecords, maxBytes, maxParked = Infinity }: LeaseRequest, now: number): Leased[] {
-    const leases: Leased[] = [];
-    let room = maxBytes;
-    const give: Give = (lease, parked) => {
-      if (leases.length > 0 && lease.record.byteLength > room) return false;
-      if (!this.#leases.mayGo(lease.seq, now)) return false;
-      room -= lease.record.byteLength;
-      leases.push(lease);
-      this.#give(lease.seq, parked);
-      return true;
-    };
-    try {
-      const share = this.#leases.parkedShare(maxRecords, maxParked);
-      const more = this.#leaseParked(share, now, give) && this.#leaseQueued(maxRecords - leases.length, give);
-      if (more) this.#leaseParked(maxRecords - leases.length, now, give);
-      this.#leases.journal.advance(this.#cursor);
-      return leases;
-    } catch (error) {
-      for (const { seq } of leases) this.#end(seq);
-      this.#leases.committed();
-      this.#cursor = 0;
-      throw error;
-    }
+  /** As `Outgoing.lease`; `saveLeases` must follow. */
+  lease(request: LeaseRequest, now: number): LeaseRun[] {
+    const { next } = this.counters;
+    return this.#out.lease(request, now, { parkedWaiting: this.waiting > 0, next });
   }
 
   /** Writes what the transaction changed. */
@@ -168,7 +148,7 @@ export class QueueRecords {
   clockSetBack(backMs: number, now: number): void {
     if (this.counters.parked === 0) return;
     this.#parked.hasten(backMs, now, LONGEST_WAIT_MS);
-    this.#nextDueAt = undefined;
+    this.#out.parkedChanged();
   }
 
   /** Whether the process before this one ended while records were out. */
@@ -201,19 +181,17 @@ export class QueueRecords {
   }
 
   rolledBack(): void {
-    this.#leases.rolledBack();
+    this.#out.rolledBack();
     this.#keys.rolledBack();
     this.#chunks.reset();
-    this.#cursor = 0;
-    this.#nextDueAt = undefined;
     this.counters = this.#row.read();
   }
 
   /** Takes over leases given before the worker was lost; those that are gone are left out. */
   adoptLeases(seqs: readonly number[]): void {
     for (const seq of seqs) {
-      if (this.#parked.get(seq)) this.#give(seq, true);
-      else if (this.#chunks.at(seq)?.isSettled(seq) === false) this.#give(seq, false);
+      if (this.#parked.get(seq)) this.#out.give(seq, true);
+      else if (this.#chunks.at(seq)?.isSettled(seq) === false) this.#out.give(seq, false);
     }
   }
 
@@ -227,9 +205,7 @@ export class QueueRecords {
   }
 
   get nextDueAt(): number | undefined {
-    if (this.waiting === 0) return undefined;
-    this.#nextDueAt ??= { at: this.#parked.nextDueAt(this.#leases) };
-    return this.#nextDueAt.at;
+    return this.waiting === 0 ? undefined : this.#out.nextDueAt;
   }
 
   get oldestStoredAt(): number | undefined {
@@ -239,48 +215,10 @@ export class QueueRecords {
     return Math.min(parked ?? Infinity, queued ?? Infinity);
   }
 
-  /** False when `give` didn't take one. */
-  #leaseParked(maxRecords: number, now: number, give: Give): boolean {
-    if (maxRecords === 0 || (this.nextDueAt ?? Infinity) > now) return true;
-    let given = 0;
-    for (const seq of this.#parked.due(now, maxRecords + this.#leases.parkedCount)) {
-      if (given === maxRecords) break;
-      if (this.#leases.has(seq)) continue;
-      const row = this.#parked.get(seq);
-      if (!row) continue;
-      const crashes = this.#leases.suspects.crashesOf(seq);
-      if (!give({ ...row, crashes, storedAt: row.at, record: row.data }, true)) return false;
-      given++;
-    }
-    return true;
-  }
-
-  /** False when `give` didn't take one. */
-  #leaseQueued(maxRecords: number, give: Give): boolean {
-    let left = maxRecords;
-    while (left > 0 && this.#cursor < this.counters.next) {
-      const chunk = this.#chunks.from(this.#cursor);
-      if (!chunk) return true;
-      const content = this.#chunks.contentOf(chunk);
-      for (let seq = Math.max(this.#cursor, chunk.first); seq < chunk.end; seq++) {
-        this.#cursor = seq;
-        if (chunk.isSettled(seq) || this.#leases.has(seq)) continue;
-        const record = chunk.recordIn(content, seq);
-        const crashes = 0; // A suspect is parked.
-        const lease = { seq, attempts: 0, unknowns: 0, crashes, storedAt: chunk.storedAt, record };
-        if (left === 0) return true;
-        if (!give(lease, false)) return false;
-        left--;
-      }
-      this.#cursor = chunk.end;
-    }
-    return true;
-  }
-
   #retry({ seq, dueAt, spend, unknown }: Retry): void {
-    const parked = this.#end(seq);
+    const parked = this.#out.end(seq);
     if (parked === undefined) return;
-    this.#nextDueAt = undefined;
+    this.#out.parkedChanged();
     if (spend) this.#leases.suspects.clear(seq);
     const attempts = spend ? 1 : 0;
     const unknowns = unknown ? 1 : 0;
@@ -298,7 +236,7 @@ export class QueueRecords {
   }
 
   #bury({ seq, reason, code }: Dead, now: number): void {
-    const parked = this.#end(seq);
+    const parked = this.#out.end(seq);
     if (parked === undefined) return;
     const { counters, limits } = this;
     const { attempts, data } = this.#read(seq, parked);
@@ -328,7 +266,7 @@ export class QueueRecords {
     this.#leases.suspects.clear(seq);
     if (parked) {
       this.counters.parked--;
-      this.#nextDueAt = undefined;
+      this.#out.parkedChanged();
     }
     return bytes;
   }
@@ -357,43 +295,32 @@ export class QueueRecords {
     if (this.waiting > 0) {
       for (const seq of this.#parked.oldest(counters.bytes - downTo, this.#leases)) evict(seq, true);
     }
-    while (counters.bytes > downTo && this.#cursor < newest) {
-      const chunk = this.#chunks.from(this.#cursor);
+    while (counters.bytes > downTo && this.#out.cursor < newest) {
+      const chunk = this.#chunks.from(this.#out.cursor);
       if (!chunk) break;
-      let seq = Math.max(this.#cursor, chunk.first);
+      let seq = Math.max(this.#out.cursor, chunk.first);
       for (; seq < chunk.end && seq < newest && counters.bytes > downTo; seq++) {
         if (!chunk.isSettled(seq) && !this.#leases.has(seq)) evict(seq, false);
       }
-      this.#cursor = seq;
+      this.#out.cursor = seq;
     }
     if (counters.bytes <= downTo) return;
     for (const seq of this.#leases.oldestFirst()) {
       if (counters.bytes <= downTo) break;
-      const parked = this.#end(seq);
+      const parked = this.#out.end(seq);
       if (parked !== undefined) evict(seq, parked);
     }
   }
 
   #moveStragglers(): void {
-    for (const chunk of this.#chunks.straggling(this.#cursor)) {
+    for (const chunk of this.#chunks.straggling(this.#out.cursor)) {
       if (this.#chunks.wastedBytes <= MAX_WASTED_BYTES / 2) break;
       for (let seq = chunk.first; seq < chunk.end; seq++) {
         if (chunk.isSettled(seq)) continue;
-        this.#end(seq);
+        this.#out.end(seq);
         this.#park(seq, 0, { attempts: 0, unknowns: 0 });
-        this.#give(seq, true);
+        this.#out.give(seq, true);
       }
     }
-  }
-
-  #give(seq: number, parked: boolean): void {
-    this.#leases.give(seq, parked);
-    if (parked) this.#nextDueAt = undefined;
-  }
-
-  #end(seq: number): boolean | undefined {
-    const parked = this.#leases.end(seq);
-    if (parked) this.#nextDueAt = undefined;
-    return parked;
   }
 }

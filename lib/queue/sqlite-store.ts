@@ -20,6 +20,12 @@ import {
   type WorkerOptions,
 } from './sqlite-wire';
 
+/**
+ * A turn that brings more than this goes to the worker in parts: it writes the first while the next is being gathered, and
+ * answers it while it writes that one. Several chunks, so that the commits stay few.
+ */
+const EARLY_BYTES = 2 ** 20;
+
 const EMPTY: QueueState = {
   records: 0,
   bytes: 0,
@@ -115,7 +121,10 @@ class WorkerStore implements SqliteStore {
     if (!this.#waiting.reserve(record.byteLength)) {
       return Promise.reject(this.#error({ kind: 'stalled', detail: `${this.#waiting.used} bytes wait` }));
     }
-    return this.#gather().append(record, options);
+    const turn = this.#gather();
+    const appended = turn.append(record, options);
+    if (turn.bytes >= EARLY_BYTES) this.#flush();
+    return appended;
   }
 
   lease(maxRecords: number, maxBytes: number, maxParked?: number): Promise<LeasedRecord[]> {

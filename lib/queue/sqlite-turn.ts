@@ -2,9 +2,25 @@
 import type { AppendOptions, AppendResult, LeasedRecord, Settlement } from './contract';
 import { writeFrames, type AppendBatch, type LeaseRequest, type QueueBatch } from './sqlite-wire';
 
-interface Caller<Result> {
-  resolve(result: Result): void;
-  reject(error: Error): void;
+/** What all calls of one kind wait for together: a promise with two functions for each record would cost more. */
+class Outcome<Result> {
+  readonly promise: Promise<Result>;
+  resolve: (result: Result) => void = () => undefined;
+  reject: (error: Error) => void = () => undefined;
+
+  constructor() {
+    this.promise = new Promise((resolve, reject) => {
+      this.resolve = resolve;
+      this.reject = reject;
+    });
+    // Who called hears of it; with no call of this kind there is nobody who could.
+    this.promise.catch(() => undefined);
+  }
+}
+
+interface Stored {
+  readonly firstSeq: number;
+  readonly duplicates: readonly (readonly [index: number, seq: number])[];
 }
 
 export class Turn {
@@ -12,11 +28,11 @@ export class Turn {
   bytes = 0;
   readonly #records: Uint8Array[] = [];
   readonly #options: AppendOptions[] = [];
-  readonly #appends: Caller<AppendResult>[] = [];
+  readonly #stored = new Outcome<Stored>();
   readonly #settlements: Settlement[] = [];
-  readonly #settles: Caller<void>[] = [];
+  readonly #settled = new Outcome<void>();
   readonly #requests: LeaseRequest[] = [];
-  readonly #leases: Caller<LeasedRecord[]>[] = [];
+  readonly #leases: Outcome<LeasedRecord[]>[] = [];
 
   get writes(): boolean {
     return this.#records.length > 0 || this.#settlements.length > 0;
@@ -24,19 +40,21 @@ export class Turn {
 
   append(record: Uint8Array, options: AppendOptions): Promise<AppendResult> {
     this.bytes += record.byteLength;
-    this.#records.push(record);
+    const index = this.#records.push(record) - 1;
     this.#options.push(options);
-    return new Promise((resolve, reject) => this.#appends.push({ resolve, reject }));
+    return this.#stored.promise.then((stored) => resultOf(index, stored));
   }
 
   settle(settlement: Settlement): Promise<void> {
     this.#settlements.push(settlement);
-    return new Promise((resolve, reject) => this.#settles.push({ resolve, reject }));
+    return this.#settled.promise;
   }
 
   lease(request: LeaseRequest): Promise<LeasedRecord[]> {
     this.#requests.push(request);
-    return new Promise((resolve, reject) => this.#leases.push({ resolve, reject }));
+    const lease = new Outcome<LeasedRecord[]>();
+    this.#leases.push(lease);
+    return lease.promise;
   }
 
   pack(now: number): { batch: QueueBatch; transfer: ArrayBuffer[] } {
@@ -65,20 +83,12 @@ export class Turn {
     for (const { seq } of this.#settlements) yield seq;
   }
 
-  stored(firstSeq: number, duplicates: readonly (readonly [index: number, seq: number])[]): void {
-    let next = 0;
-    let seq = firstSeq;
-    for (const [index, caller] of this.#appends.entries()) {
-      const known = duplicates[next];
-      if (known?.[0] === index) {
-        caller.resolve({ seq: known[1], duplicate: true });
-        next++;
-      } else caller.resolve({ seq: seq++, duplicate: false });
-    }
+  stored(firstSeq: number, duplicates: Stored['duplicates']): void {
+    this.#stored.resolve({ firstSeq, duplicates });
   }
 
   settled(): void {
-    for (const caller of this.#settles) caller.resolve();
+    this.#settled.resolve();
   }
 
   leased(index: number, records: LeasedRecord[]): void {
@@ -91,8 +101,8 @@ export class Turn {
 
   /** Rejects the appends, settlements and leases for which there is an error. */
   fail(append: Error | undefined, settle: Error | undefined, lease: Error | undefined): void {
-    if (append) for (const caller of this.#appends) caller.reject(append);
-    if (settle) for (const caller of this.#settles) caller.reject(settle);
+    if (append) this.#stored.reject(append);
+    if (settle) this.#settled.reject(settle);
     if (lease) for (const caller of this.#leases) caller.reject(lease);
   }
 
@@ -110,4 +120,18 @@ export class Turn {
       evictDownTo: options.findLast(({ evictDownTo }) => evictDownTo !== undefined)?.evictDownTo,
     };
   }
+}
+
+/** Those that weren't duplicates got their seqs in order. */
+function resultOf(index: number, { firstSeq, duplicates }: Stored): AppendResult {
+  let before = 0;
+  let end = duplicates.length;
+  while (before < end) {
+    const middle = (before + end) >> 1;
+    if ((duplicates[middle]?.[0] ?? 0) < index) before = middle + 1;
+    else end = middle;
+  }
+  const known = duplicates[before];
+  if (known?.[0] === index) return { seq: known[1], duplicate: true };
+  return { seq: firstSeq + index - before, duplicate: false };
 }

@@ -3,11 +3,11 @@
  * `u32le length · record`, which is transferred, not copied; the same frames are what a chunk stores.
  */
 import type { Fault } from '../sqlite/faults';
-import type { QueueCounts, Settlement } from './contract';
+import type { LeasedRecord, QueueCounts, Settlement } from './contract';
 
 export const FRAME_BYTES = 4;
-/** Of each lease: seq · stored at · attempts · unknowns · crashes · length, f64 each. */
-const LEASE_NUMBERS = 6;
+/** Of each run of leases: first seq · count · stored at · attempts · unknowns · crashes, f64 each. */
+const RUN_NUMBERS = 6;
 
 export interface AppendBatch {
   readonly frames: ArrayBuffer;
@@ -76,68 +76,74 @@ export interface WorkerOptions {
   readonly nativeBinding?: string | undefined;
 }
 
-export interface Leased {
+/** Records that follow each other in one chunk, or one parked record: what is said of it is true of each. */
+export interface LeaseRun {
   readonly seq: number;
+  readonly count: number;
   readonly attempts: number;
   readonly unknowns: number;
   readonly crashes: number;
   readonly storedAt: number;
-  readonly record: Uint8Array;
+  readonly frames: Uint8Array;
+}
+
+/** Not filled with zeros: each byte is written by its user. */
+function newBuffer(bytes: number): ArrayBuffer {
+  return Buffer.allocUnsafeSlow(bytes).buffer;
 }
 
 export function writeFrames(records: readonly Uint8Array[]): ArrayBuffer {
-  const bytes = records.reduce((sum, record) => sum + FRAME_BYTES + record.byteLength, 0);
-  const frames = Buffer.from(new ArrayBuffer(bytes));
+  let bytes = 0;
+  for (const record of records) bytes += FRAME_BYTES + record.byteLength;
+  const buffer = newBuffer(bytes);
+  const frames = new Uint8Array(buffer);
+  const lengths = new DataView(buffer);
   let at = 0;
   for (const record of records) {
-    frames.writeUInt32LE(record.byteLength, at);
+    lengths.setUint32(at, record.byteLength, true);
     frames.set(record, at + FRAME_BYTES);
     at += FRAME_BYTES + record.byteLength;
-  }
-  return frames.buffer;
-}
-
-/** One buffer for all: how many, their numbers, their records. Typed arrays, because `Buffer` writes a byte at a time. */
-export function writeLeases(leases: readonly Leased[]): ArrayBuffer {
-  const headBytes = 8 * (1 + LEASE_NUMBERS * leases.length);
-  const bytes = leases.reduce((sum, { record }) => sum + record.byteLength, headBytes);
-  const buffer = new ArrayBuffer(bytes);
-  const numbers = new Float64Array(buffer, 0, headBytes / 8);
-  const out = new Uint8Array(buffer);
-  numbers[0] = leases.length;
-  let index = 1;
-  let at = headBytes;
-  for (const { seq, storedAt, attempts, unknowns, crashes, record } of leases) {
-    numbers[index] = seq;
-    numbers[index + 1] = storedAt;
-    numbers[index + 2] = attempts;
-    numbers[index + 3] = unknowns;
-    numbers[index + 4] = crashes;
-    numbers[index + 5] = record.byteLength;
-    index += LEASE_NUMBERS;
-    out.set(record, at);
-    at += record.byteLength;
   }
   return buffer;
 }
 
-export function readLeases(buffer: ArrayBuffer): Leased[] {
-  const [count = 0] = new Float64Array(buffer, 0, 1);
-  const headBytes = 8 * (1 + LEASE_NUMBERS * count);
+/** One buffer for all: how many runs, their numbers, their frames. */
+export function writeLeases(runs: readonly LeaseRun[]): ArrayBuffer {
+  const headBytes = 8 * (1 + RUN_NUMBERS * runs.length);
+  const bytes = runs.reduce((sum, { frames }) => sum + frames.byteLength, headBytes);
+  const buffer = newBuffer(bytes);
   const numbers = new Float64Array(buffer, 0, headBytes / 8);
-  const leases: Leased[] = [];
+  const out = new Uint8Array(buffer);
+  numbers[0] = runs.length;
+  let index = 1;
   let at = headBytes;
-  for (let index = 1; index < numbers.length; index += LEASE_NUMBERS) {
-    const bytes = numbers[index + 5] ?? 0;
-    leases.push({
-      seq: numbers[index] ?? 0,
-      storedAt: numbers[index + 1] ?? 0,
-      attempts: numbers[index + 2] ?? 0,
-      unknowns: numbers[index + 3] ?? 0,
-      crashes: numbers[index + 4] ?? 0,
-      record: Buffer.from(buffer, at, bytes),
-    });
-    at += bytes;
+  for (const { seq, count, storedAt, attempts, unknowns, crashes, frames } of runs) {
+    numbers.set([seq, count, storedAt, attempts, unknowns, crashes], index);
+    index += RUN_NUMBERS;
+    out.set(frames, at);
+    at += frames.byteLength;
+  }
+  return buffer;
+}
+
+export function readLeases(buffer: ArrayBuffer): LeasedRecord[] {
+  const [runs = 0] = new Float64Array(buffer, 0, 1);
+  const headBytes = 8 * (1 + RUN_NUMBERS * runs);
+  const numbers = new Float64Array(buffer, 0, headBytes / 8);
+  const lengths = new DataView(buffer);
+  const leases: LeasedRecord[] = [];
+  let at = headBytes;
+  for (let index = 1; index < numbers.length; index += RUN_NUMBERS) {
+    const [first = 0, count = 0, storedAt = 0, attempts = 0, unknowns = 0, crashes = 0] = numbers.subarray(
+      index,
+      index + RUN_NUMBERS,
+    );
+    for (let seq = first; seq < first + count; seq++) {
+      const bytes = lengths.getUint32(at, true);
+      const record = Buffer.from(buffer, at + FRAME_BYTES, bytes);
+      leases.push({ seq, attempts, unknowns, crashes, storedAt, record });
+      at += FRAME_BYTES + bytes;
+    }
   }
   return leases;
 }
