@@ -9,7 +9,13 @@ import { lenientConfig, problemWith, type ProblemsOf } from './problems';
 import type { EditorNode, NodeDefinition, PropertyDefinition } from './red';
 
 /** One muted colour per kind of node, so that the eye finds where records come from, wait, and leave. */
-const COLORS = { source: '#9fc3a6', queue: '#ddc07f', sink: '#9db7d5', errors: '#d9a6a0' } as const;
+const COLORS = {
+  source: '#9fc3a6',
+  queue: '#ddc07f',
+  stage: '#c4b3d4',
+  sink: '#9db7d5',
+  errors: '#d9a6a0',
+} as const;
 
 /** Start of the namespaces under which Node-RED keeps our texts: the package's name. */
 const PACKAGE = '@sluice/node-red';

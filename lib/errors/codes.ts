@@ -93,6 +93,18 @@ export const ERROR_CODES = {
   ERR_SLUICE_REST_UNEXPECTED: 'the destination answered with a status that is neither success nor failure',
   ERR_SLUICE_REST_UNREACHABLE:
     'no connection to the destination, or one that broke before the answer was complete',
+  // packages that only some settings need
+  ERR_SLUICE_PACKAGE_MISSING: 'a setting needs a package that is not installed',
+  // record-decode
+  ERR_SLUICE_DECODE_INPUT: 'the payload to decode is neither bytes nor text',
+  ERR_SLUICE_DECODE_COMPRESSION: 'a payload cannot be decompressed',
+  ERR_SLUICE_DECODE_TOO_LARGE: 'a payload is over the limit, as it came or decompressed',
+  ERR_SLUICE_DECODE_CHARSET: 'a payload names a charset that cannot be decoded',
+  ERR_SLUICE_DECODE_TEXT: 'a payload is not text in its encoding',
+  ERR_SLUICE_DECODE_SYNTAX: 'a payload is not written in the format of its codec',
+  ERR_SLUICE_DECODE_DEPTH: 'a payload nests too deep',
+  ERR_SLUICE_DECODE_KEY: 'a payload has a key twice in one object, or one that no object can keep',
+  ERR_SLUICE_DECODE_NUMBER: 'a payload holds NaN or an infinity',
   // flow-graph
   ERR_SLUICE_FLOW_SOURCE_UNKNOWN: 'no enabled node of the flow has this id or name',
   ERR_SLUICE_FLOW_SOURCE_AMBIGUOUS: 'several nodes of the flow go by this name',

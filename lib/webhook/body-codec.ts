@@ -1,7 +1,7 @@
 /** From a request's raw body to the payload a flow sees. Pure. */
 import { TextDecoder } from 'node:util';
 import { InputError } from '../errors/errors';
-import { jsonDepthExceeds } from './json-depth';
+import { jsonDepthExceeds } from '../record/json-depth';
 
 export const BODY_CODECS = ['json', 'form', 'text', 'buffer'] as const;
 export type BodyCodec = (typeof BODY_CODECS)[number];

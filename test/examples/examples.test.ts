@@ -175,6 +175,20 @@ describe('in Node-RED', () => {
     expect(debug('rest-sink', 'confirmed')).toEqual([expect.stringContaining('21.5')]);
   });
 
+  it('record-stages lets a good reading pass and says at which stage another one fails', async () => {
+    const nodes = readExample('record-stages');
+    await deploy(nodes);
+    const press = (label: string) =>
+      nodeRed.node(nodes.find((node) => node['name'] === label)?.id ?? '').receive({});
+    press('good reading');
+    await waitFor('the good reading', () => debug('record-stages', 'passed').length === 1);
+    press('a number of 20 digits');
+    await waitFor('the long number', () => debug('record-stages', 'passed').length === 2);
+    press('malformed');
+    await waitFor('the malformed reading', () => debug('record-stages', 'failed').length === 1);
+    expect(debug('record-stages', 'passed')[0]).toContain('21.5');
+  });
+
   it('quick-start takes a signed order to its service', async () => {
     const nodes = readExample('quick-start');
     await deploy(nodes);

@@ -1,0 +1,53 @@
+import { registerStage, type StageOutput } from '#lib/node-red/record-stage';
+import type { Message, NodeRED } from '#lib/node-red/types';
+import { decodePayload, type Described } from '#lib/record/decode';
+import { checkCompression } from '#lib/record/decompress';
+import { leaveRaw } from '#lib/record/raw-bytes';
+import { checkEncoding } from '#lib/record/text';
+import { fields } from './record-decode.config';
+
+/** What a source that speaks HTTP says of the body. */
+function described({ headers }: Message): Described {
+  if (typeof headers !== 'object' || headers === null) return {};
+  const values = headers as Readonly<Record<string, unknown>>;
+  const text = (name: string) => (typeof values[name] === 'string' ? values[name] : undefined);
+  return { contentType: text('content-type'), contentEncoding: text('content-encoding') };
+}
+
+export = function register(RED: NodeRED): void {
+  /** One message, or one for each of many records, with the parts by which a join node puts them together again. */
+  function spread(msg: Message, records: readonly unknown[]): StageOutput {
+    if (records.length === 1) {
+      msg.payload = records[0];
+      return [msg];
+    }
+    const id = RED.util.generateId();
+    const { payload: _, ...rest } = msg;
+    return records.map((payload, index) => ({
+      ...RED.util.cloneMessage(rest),
+      payload,
+      parts: { id, type: 'array', count: records.length, len: 1, index },
+    }));
+  }
+
+  registerStage(RED, 'record-decode', {
+    stage: 'CodecDecode',
+    fields,
+    start({ config, line }) {
+      checkEncoding(config.encoding);
+      checkCompression(config.compression);
+      line.show('ok', 'sluice.stage.ready');
+      return {
+        process(msg) {
+          const { payload } = msg;
+          const decoded = decodePayload(payload, config, described(msg));
+          const goOn = (records: readonly unknown[]) => {
+            leaveRaw(msg, payload instanceof Uint8Array ? payload : Buffer.from(String(payload)));
+            return spread(msg, records);
+          };
+          return decoded instanceof Promise ? decoded.then(goOn) : goOn(decoded);
+        },
+      };
+    },
+  });
+};
