@@ -1,7 +1,8 @@
 /** A queue's file in the hands of its operator, while no process uses it. */
 import Database from 'better-sqlite3';
-import { lockFile } from '../sqlite/database-file';
+import { lockFile, PAGE_BYTES } from '../sqlite/database-file';
 import { FileFault, faultOf, storeError } from '../sqlite/faults';
+import { logDamage } from '../sqlite/log-damage';
 import { Chunk } from './sqlite-chunk';
 import { CODES } from './sqlite-codes';
 import { CountersRow, type Counters } from './sqlite-counters';
@@ -69,6 +70,9 @@ export function checkQueueFile(file: string): Promise<QueueFileReport> {
       }
     };
     attempt(() => {
+      // Before the first look at the database: with that SQLite passes over the damage.
+      const damage = logDamage(file, PAGE_BYTES);
+      if (damage !== undefined) problems.push(damage);
       checkOwner(db);
       const verdicts = db.pragma('quick_check(10)') as { quick_check: string }[];
       problems.push(...verdicts.map(({ quick_check }) => quick_check).filter((text) => text !== 'ok'));

@@ -3,10 +3,11 @@
  * a full `fsync` each, and closes it. Runs inside the worker.
  */
 import Database from 'better-sqlite3';
-import { mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DiskReserve } from './disk-reserve';
 import { FileFault, faultOf } from './faults';
+import { logDamage, uncoverLog } from './log-damage';
 
 /** A file up to this size is checked from end to end when it is opened; that takes milliseconds. */
 const FULL_CHECK_BYTES = 32 * 2 ** 20;
@@ -116,6 +117,10 @@ function openOrQuarantine(options: DatabaseFileOptions): Pick<DatabaseFile, 'db'
 }
 
 function openSound(options: DatabaseFileOptions): Database.Database {
+  if (mayBeOurs(options)) {
+    const damage = logDamage(options.file, PAGE_BYTES);
+    if (damage !== undefined) throw new FileFault('corrupt', damage);
+  }
   const db = connect(options.file, BUSY_MS, options.nativeBinding);
   try {
     const fresh = checkOwner(db, options);
@@ -134,6 +139,19 @@ function openSound(options: DatabaseFileOptions): Database.Database {
     db.close();
     throw error;
   }
+}
+
+/** By what lies in the file itself, before SQLite opens it and with that throws damaged parts of its log away. */
+function mayBeOurs({ file, applicationId }: DatabaseFileOptions): boolean {
+  const head = Buffer.alloc(100);
+  if (!statSync(file, { throwIfNoEntry: false })?.isFile()) return true;
+  const fd = openSync(file, 'r');
+  try {
+    readSync(fd, head, 0, head.length, 0);
+  } finally {
+    closeSync(fd);
+  }
+  return head.toString('latin1', 0, 15) !== 'SQLite format 3' || head.readUInt32BE(68) === applicationId;
 }
 
 /** Whether the file is new. Throws FileFault `newer` and `foreign`. */
@@ -191,5 +209,6 @@ function quarantine(file: string, now: number): Quarantine {
       bytes += size;
     }
   }
+  uncoverLog(aside, PAGE_BYTES);
   return { file: aside, bytes };
 }
