@@ -77,6 +77,11 @@ export class AlertCentre {
     };
   }
 
+  /** How many conditions a listener was told of that last. */
+  openFor(id: string): number {
+    return this.#listeners.get(id)?.machine.open ?? 0;
+  }
+
   /** The periodic look at everything. */
   check(): void {
     for (const place of this.#places.values()) {

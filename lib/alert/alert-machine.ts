@@ -59,6 +59,11 @@ export class AlertMachine {
     this.#options = options;
   }
 
+  /** How many conditions are open by what this listener was told. */
+  get open(): number {
+    return [...this.#known.values()].filter(({ state }) => state.level !== 'ok').length;
+  }
+
   /** Level of a condition as last announced to this listener. */
   levelOf(key: string): Level {
     return this.#known.get(key)?.state.level ?? 'ok';

@@ -3,7 +3,13 @@ import type { FullPolicy } from '../delivery/contract';
 import { ownCodeOf } from '../errors/errors';
 import type { Alarm } from './alarm';
 import type { PlaceName } from './alert-machine';
-import { BoundCondition, LastingCondition, RepeatedCondition, type Condition } from './conditions';
+import {
+  BoundCondition,
+  LastingCondition,
+  RepeatedCondition,
+  SilenceCondition,
+  type Condition,
+} from './conditions';
 import type { LossReason } from './losses';
 
 /** Kinds of trouble that last until they are cleared. */
@@ -18,6 +24,8 @@ export type EventKind = Extract<AlertKind, 'dead' | 'fault' | 'late'>;
 export interface AlertPlace {
   /** Has a bounded queue looked after, from now until `close`. */
   watch(alarm: Alarm, policy: FullPolicy): void;
+  /** A source that listeners may want to hear of when it is silent; `accepted` only grows. */
+  expectRecords(accepted: () => number): void;
   /** Counts records as dropped. Evictions of a watched queue are announced by its level, all other losses by themselves. */
   lost(reason: LossReason, records?: number): void;
   /** A trouble begins, or still lasts: say so as often as it shows. */
@@ -61,6 +69,9 @@ export class PlaceConditions {
         // A rate needs the series to be there before the first loss.
         this.deps.dropped(this.name.name, 'evicted', 0);
       },
+      expectRecords: (accepted) => {
+        if (this.owner === handle) this.#expectRecords(accepted);
+      },
       lost: (reason, records = 1) => this.#lost(reason, records),
       raise: (kind, trouble) => {
         if (this.owner === handle) this.#raise(kind, trouble);
@@ -75,6 +86,12 @@ export class PlaceConditions {
     };
     this.owner = handle;
     return handle;
+  }
+
+  #expectRecords(accepted: () => number): void {
+    const known = this.conditions.get('silence');
+    if (known instanceof SilenceCondition) known.follow(accepted);
+    else this.conditions.set('silence', new SilenceCondition(accepted, this.deps.now()));
   }
 
   #lost(reason: LossReason, records: number): void {

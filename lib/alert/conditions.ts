@@ -136,3 +136,43 @@ export class RepeatedCondition implements Condition {
 
   reopened(): void {}
 }
+
+/** A source that should have records; how long it may have none is for each listener to say. */
+export class SilenceCondition implements Condition {
+  readonly kind = 'silence';
+  readonly what = 'source';
+  #count: number;
+  #since: number;
+
+  constructor(
+    private accepted: () => number,
+    nowMs: number,
+  ) {
+    this.#count = accepted();
+    this.#since = nowMs;
+  }
+
+  /** The source was deployed again and counts anew; that is no record. */
+  follow(accepted: () => number): void {
+    this.accepted = accepted;
+    this.#count = accepted();
+  }
+
+  look(nowMs: number): Look {
+    const count = this.accepted();
+    if (count !== this.#count) this.#since = nowMs;
+    this.#count = count;
+    const silentMs = nowMs - this.#since;
+    return {
+      level: ({ silenceMs }) => (silenceMs > 0 && silentMs >= silenceMs ? 'full' : 'ok'),
+      values: { minutes: Math.floor(silentMs / 60_000) },
+      total: 0,
+    };
+  }
+
+  isOver(): boolean {
+    return false;
+  }
+
+  reopened(): void {}
+}

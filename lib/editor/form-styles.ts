@@ -25,6 +25,9 @@ export const FORM_STYLES = `
 .sluice-form .sluice-check + .sluice-hint { margin-left: calc(var(--sluice-label) + 31px); }
 .sluice-form .sluice-reason { color: var(--red-ui-text-color-error, #b3261e); }
 .sluice-form .sluice-reason::before { content: "\\26A0"; margin-right: 5px; }
+.sluice-form .sluice-checklist { display: grid; grid-template-columns: repeat(auto-fill, minmax(150px, 1fr)); gap: 4px 12px; max-height: 240px; overflow-y: auto; }
+.sluice-form .sluice-checklist > label { display: flex; align-items: center; gap: 6px; width: auto; margin: 0; overflow-wrap: anywhere; }
+.sluice-form .sluice-checklist input { flex: none; width: auto; margin: 0; }
 .sluice-form code { font-size: 12px; padding: 1px 4px; overflow-wrap: anywhere; white-space: normal; color: inherit; }
 .sluice-form .sluice-url { display: flex; align-items: center; gap: 8px; margin: 6px 0 0 calc(var(--sluice-label) + 10px); }
 .sluice-form .sluice-hint code { padding: 0; }

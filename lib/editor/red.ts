@@ -48,7 +48,13 @@ interface JQueryElement {
 export interface EditorRED {
   /** Text for `namespace:key`; a node's namespace is `<package>/<type>`. Values fill in `__name__`. */
   _(key: string, values?: Readonly<Record<string, string | number>>): string;
-  readonly nodes: { registerType(type: string, definition: NodeDefinition): void };
+  readonly nodes: {
+    registerType(type: string, definition: NodeDefinition): void;
+    /** All nodes on all tabs and in all subflows, configuration nodes left out. */
+    eachNode(callback: (node: EditorNode) => void): void;
+    getType(type: string): { readonly category: string } | null | undefined;
+  };
+  readonly utils: { getNodeLabel(node: EditorNode, fallback: string): string };
   readonly editor: { validateNode(node: EditorNode): void };
   readonly view: { redraw(): void };
   readonly settings: { readonly httpNodeRoot?: string; readonly [setting: string]: unknown };

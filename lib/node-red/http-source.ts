@@ -121,6 +121,7 @@ class HttpSource implements Source {
     this.#removals.push(runtime.front.mount(parts.path, this.#endpoint(), parts.takesId));
     this.#removals.push(runtime.registry.addSource(this));
     const alerts = runtime.alerts.place(this);
+    alerts.expectRecords(() => this.#flow?.counters()['accepted'] ?? 0);
     this.#removals.push(() => alerts.close());
     runtime.metrics.declareSource(this.name);
     this.#checking = setInterval(() => this.#show(), STATUS_INTERVAL_MS);

@@ -257,3 +257,39 @@ describe('docs/alerts.md', () => {
     expect(rows).toEqual([...ALERT_KINDS, ...LOSS_REASONS]);
   });
 });
+
+describe('N22 a silent source', () => {
+  it('is told of after as long as the listener minds, once, and when it has records again', () => {
+    const { centre, told, at } = alertsFor(undefined, { silenceMs: 300_000 });
+    let accepted = 0;
+    const source = { id: 's', name: 'orders', type: 'signed-webhook' };
+    const first = centre.place(source);
+    first.expectRecords(() => accepted);
+    accepted = 1;
+    at(60_000);
+    centre.check();
+    at(359_000);
+    centre.check();
+    expect(told).toEqual([]);
+    // A deploy in between starts no new time.
+    first.close();
+    centre.place(source).expectRecords(() => accepted - 1);
+    centre.deployed();
+    at(360_000);
+    centre.check();
+    centre.check();
+    expect(told.map(({ text }) => text)).toEqual(['signed-webhook "orders" has had no record for 5 minutes']);
+    accepted = 2;
+    at(365_000);
+    centre.check();
+    expect(told.at(-1)).toMatchObject({ level: 'ok', text: 'signed-webhook "orders" has records again' });
+  });
+
+  it('is nothing to a listener that doesn’t mind, nor to the log', () => {
+    const { centre, told, log, at } = alertsFor();
+    centre.place({ id: 's', name: 'orders', type: 'signed-webhook' }).expectRecords(() => 0);
+    at(86_400_000);
+    centre.check();
+    expect([told, log]).toEqual([[], []]);
+  });
+});
