@@ -79,6 +79,9 @@ export const ERROR_CODES = {
   ERR_SLUICE_QUEUE_ATTEMPTS_SPENT: 'a record was delivered as often as allowed, without success',
   ERR_SLUICE_QUEUE_OUTCOME_UNKNOWN: 'deliveries of a record ended without a known outcome too often in a row',
   ERR_SLUICE_QUEUE_CRASHES: 'the process ended each time a record was delivered',
+  // batch: sinks that store records in batches
+  ERR_SLUICE_BATCH_FULL: 'the backlog of a sink is full; the origin keeps the record',
+  ERR_SLUICE_BATCH_EVICTED: 'the record was the oldest in a full backlog and made room for a newer one',
   // rest-sink
   ERR_SLUICE_REST_BACKLOG_FULL: 'the backlog of a REST sink is full; the origin keeps the record',
   ERR_SLUICE_REST_BUSY: 'the destination is overloaded or failing',

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { ConfigError, DeliveryError } from '#lib/errors/errors';
 import type { RestSinkConfig } from './rest-sink.config';
 
@@ -120,9 +119,4 @@ export function joinBatch(elements: readonly Uint8Array[]): Uint8Array {
   for (const element of elements) parts.push(parts.length === 0 ? OPEN : COMMA, element);
   parts.push(CLOSE);
   return Buffer.concat(parts);
-}
-
-/** Idempotency key of a batch: the same deliveries in the same order have the same one. */
-export function batchKey(deliveryIds: readonly string[]): string {
-  return createHash('sha256').update(deliveryIds.join('\n')).digest('hex');
 }

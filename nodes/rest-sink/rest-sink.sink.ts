@@ -1,13 +1,14 @@
 import { Alarm } from '#lib/alert/alarm';
 import type { AlertPlace } from '#lib/alert/alert-place';
+import { Backlog } from '#lib/batch/backlog';
+import { batchToken } from '#lib/batch/batch-token';
 import { DeliveryError } from '#lib/errors/errors';
 import type { FullPolicy, Hold, Sink, SinkStatus } from '#lib/delivery/contract';
 import { retryAfterSecs } from '#lib/delivery/retry';
 import type { DeliveryOutcome, Metrics } from '#lib/metrics/metrics';
-import { Backlog, type RestRecord, type Waiting } from './rest-sink.backlog';
 import type { Answer, RestClient } from './rest-sink.client';
 import { classifyAnswer, classifyFault, type AnswerPolicy } from './rest-sink.errors';
-import { batchKey, joinBatch } from './rest-sink.request';
+import { joinBatch, type EncodedPayload } from './rest-sink.request';
 
 export interface RestSinkOptions {
   readonly id: string;
@@ -18,6 +19,22 @@ export interface RestSinkOptions {
   readonly concurrency: number;
   readonly batch: number;
   readonly answers: AnswerPolicy;
+}
+
+export interface RestRecord extends EncodedPayload {
+  /** Idempotency key, the same on every retry. */
+  readonly deliveryId: string;
+  /** Name of the source it came from, for the count of refusals. */
+  readonly source: string;
+}
+
+/** A record in the backlog, with what settles it. */
+interface Waiting {
+  readonly record: RestRecord;
+  /** Monotonic milliseconds. */
+  readonly since: number;
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: DeliveryError) => void;
 }
 
 /** How long an incomplete batch waits for company. */
@@ -45,7 +62,7 @@ export class RestSink implements Sink {
   readonly #client: Pick<RestClient, 'send' | 'destroy'>;
   readonly #metrics: Metrics;
   readonly #alerts: AlertPlace;
-  readonly #backlog: Backlog;
+  readonly #backlog: Backlog<Waiting>;
   readonly #requests = new Set<Promise<void>>();
   #wake: NodeJS.Timeout | undefined;
   #resumeAt = 0;
@@ -129,7 +146,7 @@ export class RestSink implements Sink {
   async close(graceMs = CLOSE_GRACE_MS): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#wake);
-    for (const waiting of this.#backlog.take(this.#backlog.size)) waiting.reject(aborted());
+    for (const waiting of this.#take(this.#backlog.size)) waiting.reject(aborted());
     const finished = Promise.all(this.#requests);
     let timer: NodeJS.Timeout | undefined;
     const grace = new Promise((resolve) => (timer = setTimeout(resolve, graceMs)));
@@ -167,12 +184,19 @@ export class RestSink implements Sink {
     while (!this.#closed && this.#backlog.size > 0 && this.#requests.size < this.#options.concurrency) {
       const waitMs = Math.max(this.#pauseMs(), this.#lingerMs());
       if (waitMs > 0) return this.#wakeIn(waitMs);
-      const request = this.#send(this.#backlog.take(this.#options.batch)).finally(() => {
+      const request = this.#send(this.#take(this.#options.batch)).finally(() => {
         this.#requests.delete(request);
         this.#pump();
       });
       this.#requests.add(request);
     }
+  }
+
+  /** Those in a request no longer count against the backlog. */
+  #take(records: number): Waiting[] {
+    const taken = this.#backlog.take(records);
+    this.#backlog.free(taken.length);
+    return taken;
   }
 
   #lingerMs(): number {
@@ -241,7 +265,7 @@ export class RestSink implements Sink {
     const { contentType } = first;
     if (this.#options.batch === 1) return { body: first.bytes, contentType, key: first.deliveryId };
     const body = joinBatch(records.map(({ bytes }) => bytes));
-    return { body, contentType, key: batchKey(records.map(({ deliveryId }) => deliveryId)) };
+    return { body, contentType, key: batchToken(records.map(({ deliveryId }) => deliveryId)) };
   }
 
   #pause(delayMs: number): void {

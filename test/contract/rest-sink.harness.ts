@@ -3,8 +3,7 @@ import { createMetrics, type Metrics } from '#lib/metrics/metrics';
 import { RestClient, type ClientOptions } from '#nodes/rest-sink/rest-sink.client';
 import { fields, successTest, type RestSinkConfig } from '#nodes/rest-sink/rest-sink.config';
 import { encodePayload, requestTemplate } from '#nodes/rest-sink/rest-sink.request';
-import type { RestRecord } from '#nodes/rest-sink/rest-sink.backlog';
-import { RestSink } from '#nodes/rest-sink/rest-sink.sink';
+import { RestSink, type RestRecord } from '#nodes/rest-sink/rest-sink.sink';
 import { alertsFor } from '../harness/alerts';
 
 const open: RestSink[] = [];

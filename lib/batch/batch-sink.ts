@@ -1,0 +1,311 @@
+/**
+ * A sink that stores records in batches: a bounded backlog, one batch under way at a time, each record settled when the
+ * batch that holds it is confirmed.
+ *
+ * A batch that can't be stored now is retained and sent again as it is, with its token, until it can be; what waits
+ * meanwhile counts against the same bound. One that is refused for its data is taken apart until the rows at fault stand
+ * alone: those fail for good, all others are stored.
+ */
+import { Alarm } from '../alert/alarm';
+import type { AlertPlace } from '../alert/alert-place';
+import type { FullPolicy, Hold, Sink, SinkStatus } from '../delivery/contract';
+import { nextDelayMs, retryAfterSecs } from '../delivery/retry';
+import { DeliveryError } from '../errors/errors';
+import type { DeliveryOutcome, Metrics } from '../metrics/metrics';
+import { Backlog } from './backlog';
+import { dueInMs, fitsInto, type BatchLimits } from './batch-limits';
+import { batchToken } from './batch-token';
+import { InsertError, type BatchRow, type BatchTarget, type InsertFailure } from './contract';
+import { Isolation } from './isolation';
+import { Pause } from './pause';
+
+export interface BatchSinkOptions {
+  readonly id: string;
+  readonly name: string;
+  readonly type: string;
+  readonly z: string;
+  readonly policy: FullPolicy;
+  /** Rows waiting, under way and retained. */
+  readonly maxBacklog: number;
+  readonly limits: BatchLimits;
+  readonly random?: () => number;
+}
+
+interface Waiting<Value> extends BatchRow<Value> {
+  readonly since: number;
+  readonly resolve: () => void;
+  readonly reject: (error: DeliveryError) => void;
+}
+
+const RETRY = { initialMs: 500, maxMs: 30_000 } as const;
+/** Node-RED gives up on a closing node after 15 s. */
+const CLOSE_GRACE_MS = 10_000;
+const MAX_RETRY_AFTER_SECS = 60;
+
+export class BatchSink<Value> implements Sink {
+  readonly id: string;
+  readonly name: string;
+  readonly type: string;
+  readonly z: string;
+  readonly policy: FullPolicy;
+  readonly batch: number;
+  readonly alarm: Alarm;
+
+  readonly #backlog: Backlog<Waiting<Value>>;
+  readonly #pause = new Pause();
+  #bytes = 0;
+  #isFlushed = false;
+  #timer: NodeJS.Timeout | undefined;
+  #sending: Promise<void> | undefined;
+  #state: 'open' | 'closing' | 'closed' = 'open';
+  #fault: DeliveryError | undefined;
+  #meanInsertMs = 0;
+  #dropped = 0;
+  #blocked = 0;
+  #delivered = 0;
+  #failed = 0;
+
+  constructor(
+    private readonly options: BatchSinkOptions,
+    private readonly target: BatchTarget<Value>,
+    private readonly metrics: Metrics,
+    private readonly alerts: AlertPlace,
+  ) {
+    ({ id: this.id, name: this.name, type: this.type, z: this.z, policy: this.policy } = options);
+    this.batch = options.limits.rows;
+    this.#backlog = new Backlog(options.policy, options.maxBacklog);
+    this.alarm = new Alarm(() => ({
+      used: this.#backlog.used,
+      limit: options.maxBacklog,
+      refusedOrEvicted: this.#blocked + this.#dropped,
+    }));
+    alerts.watch(this.alarm, this.policy);
+    metrics.declareSink(this.name);
+  }
+
+  /** Why the last insert failed; undefined once one was confirmed. */
+  get fault(): DeliveryError | undefined {
+    return this.#fault;
+  }
+
+  canTake(_bytes: number, records: number): boolean {
+    return this.#backlog.canTake(records);
+  }
+
+  hold(_bytes: number, records: number): Hold {
+    return this.#backlog.hold(records);
+  }
+
+  /** How long the destination is given after a failure, or the backlog takes to drain at the recent pace. */
+  retryAfterSecs(): number {
+    const batches = this.#backlog.used / this.options.limits.rows;
+    const drainMs = Math.max(this.#pause.leftMs, batches * this.#meanInsertMs);
+    return Math.min(MAX_RETRY_AFTER_SECS, retryAfterSecs(drainMs));
+  }
+
+  countBlocked(records: number): void {
+    this.#blocked += records;
+  }
+
+  status(): SinkStatus {
+    return {
+      level: this.alarm.level,
+      dropped: this.#dropped,
+      blocked: this.#blocked,
+      delivered: this.#delivered,
+      failed: this.#failed,
+      backlog: this.#backlog.used,
+      max_backlog: this.options.maxBacklog,
+      retained: this.#backlog.used - this.#backlog.size,
+      on_full: this.policy,
+      paused_secs: Math.ceil(this.#pause.leftMs / 1000),
+      fault: this.#fault?.code ?? null,
+    };
+  }
+
+  /** Resolves when the destination has confirmed the row. Rejects with a DeliveryError. */
+  deliver(row: BatchRow<Value>): Promise<void> {
+    if (this.#state !== 'open') return Promise.reject(aborted());
+    if (!this.#backlog.reserve((evicted) => this.#evict(evicted))) {
+      this.countBlocked(1);
+      this.metrics.recordsRefused(row.source, this.name);
+      return Promise.reject(this.#refusal());
+    }
+    return new Promise((resolve, reject) => {
+      this.#backlog.add({ ...row, since: performance.now(), resolve, reject });
+      this.#bytes += row.bytes;
+      this.#pump();
+    });
+  }
+
+  /** What is here goes now: whoever feeds this sink has no more to give. */
+  flush(): void {
+    if (this.#backlog.size === 0) return;
+    this.#isFlushed = true;
+    this.#pump();
+  }
+
+  /** Sends what waits, once; after `graceMs`, or at the first failure, the rest is given back to its origin. */
+  async close(graceMs = CLOSE_GRACE_MS): Promise<void> {
+    this.#state = 'closing';
+    this.flush();
+    this.#pause.end();
+    let timer: NodeJS.Timeout | undefined;
+    const grace = new Promise<void>((resolve) => (timer = setTimeout(resolve, graceMs)));
+    const emptied = (async () => {
+      while (this.#sending) await this.#sending;
+    })();
+    await Promise.race([emptied, grace]);
+    clearTimeout(timer);
+    this.#state = 'closed';
+    await this.target.close();
+    await emptied;
+    this.#giveBack(this.#take(() => true));
+  }
+
+  /** Starts what is due, or arranges to be called when it is. */
+  #pump(): void {
+    clearTimeout(this.#timer);
+    if (this.#sending || this.#state === 'closed') return;
+    const { limits } = this.options;
+    const { oldest } = this.#backlog;
+    const fill = {
+      rows: this.#backlog.size,
+      bytes: this.#bytes,
+      ageMs: oldest ? performance.now() - oldest.since : 0,
+      isFlushed: this.#isFlushed,
+    };
+    const delayMs = dueInMs(fill, limits);
+    if (delayMs === undefined) return;
+    if (delayMs > 0) {
+      this.#timer = setTimeout(() => this.#pump(), Math.ceil(delayMs));
+      return;
+    }
+    const batch = this.#take(fitsInto(limits));
+    if (this.#backlog.size === 0) this.#isFlushed = false;
+    this.#sending = this.#send(batch).finally(() => {
+      this.#sending = undefined;
+      this.#pump();
+    });
+  }
+
+  #take(wants: (next: BatchRow<Value>) => boolean): Waiting<Value>[] {
+    const taken = this.#backlog.takeWhile(wants);
+    for (const { bytes } of taken) this.#bytes -= bytes;
+    return taken;
+  }
+
+  async #send(batch: readonly Waiting<Value>[]): Promise<void> {
+    const isolation = new Isolation(batch);
+    let failures = 0;
+    for (let part = isolation.next(); part; part = isolation.next()) {
+      const failure = await this.#insert(part);
+      if (!failure) {
+        failures = 0;
+        isolation.stored();
+        this.#confirm(part);
+      } else if (failure.kind === 'rows') {
+        isolation.without(this.#rejectRows(part, failure.faults));
+      } else if (failure.kind === 'data') {
+        const faulty = isolation.refused(failure.hint);
+        if (faulty) this.#reject(faulty, failure.error);
+      } else {
+        failures += 1;
+        this.#noteTrouble(failure, part.length);
+        if (this.#state !== 'open') return this.#giveBack(isolation.rest());
+        await this.#pause.wait(this.#delayAfter(failure.error, failures));
+      }
+    }
+  }
+
+  async #insert(part: readonly Waiting<Value>[]): Promise<InsertFailure | undefined> {
+    const startedAt = performance.now();
+    try {
+      await this.target.insert(part, batchToken(part.map(({ id }) => id)));
+      return undefined;
+    } catch (error) {
+      return error instanceof InsertError ? error.failure : { kind: 'unknown', error: unforeseen(error) };
+    } finally {
+      const tookMs = performance.now() - startedAt;
+      this.metrics.deliveryDuration(this.name, tookMs / 1000);
+      this.#meanInsertMs += (tookMs - this.#meanInsertMs) / (this.#meanInsertMs === 0 ? 1 : 8);
+    }
+  }
+
+  #delayAfter({ retryAfterMs }: DeliveryError, attempt: number): number {
+    return nextDelayMs({ ...RETRY, attempt, random: this.options.random ?? Math.random, retryAfterMs });
+  }
+
+  #noteTrouble({ kind, error }: InsertFailure & { readonly error: DeliveryError }, rows: number): void {
+    this.#fault = error;
+    this.#count(kind === 'config' ? 'config' : kind === 'unknown' ? 'unknown' : 'transient', rows);
+    if (kind === 'config') this.alerts.raise('fault', error);
+  }
+
+  #confirm(part: readonly Waiting<Value>[]): void {
+    this.#fault = undefined;
+    this.alerts.clear('fault');
+    this.#count('done', part.length);
+    this.#delivered += part.length;
+    this.metrics.recordsDelivered(this.name, part.length);
+    this.#backlog.free(part.length);
+    for (const { resolve } of part) resolve();
+  }
+
+  #rejectRows(
+    part: readonly Waiting<Value>[],
+    faults: ReadonlyMap<number, DeliveryError>,
+  ): ReadonlySet<Waiting<Value>> {
+    const faulty = new Set<Waiting<Value>>();
+    for (const [index, error] of faults) {
+      const row = part[index];
+      if (!row) continue;
+      faulty.add(row);
+      this.#reject(row, error);
+    }
+    return faulty;
+  }
+
+  #reject(row: Waiting<Value>, error: DeliveryError): void {
+    this.#failed += 1;
+    this.#count('permanent', 1);
+    this.#backlog.free(1);
+    row.reject(error);
+  }
+
+  #giveBack(rows: readonly Waiting<Value>[]): void {
+    this.#count('aborted', rows.length);
+    this.#backlog.free(rows.length);
+    for (const { reject } of rows) reject(aborted());
+  }
+
+  #evict(oldest: Waiting<Value>): void {
+    this.#bytes -= oldest.bytes;
+    this.#dropped += 1;
+    this.alerts.lost('evicted');
+    const text = `the backlog of ${this.name} was full and this was its oldest record`;
+    oldest.reject(new DeliveryError('ERR_SLUICE_BATCH_EVICTED', text, { failure: 'transient' }));
+  }
+
+  #refusal(): DeliveryError {
+    const text = `the backlog of ${this.name} is full: the destination is slow or down`;
+    const retryAfterMs = this.retryAfterSecs() * 1000;
+    const options = { failure: 'transient', retryAfterMs, sink: this.name } as const;
+    return new DeliveryError('ERR_SLUICE_BATCH_FULL', text, options);
+  }
+
+  #count(outcome: DeliveryOutcome, records: number): void {
+    if (records > 0) this.metrics.deliveryAttempts(this.name, outcome, records);
+  }
+}
+
+function aborted(): DeliveryError {
+  const text = 'the sink was closed by a deploy or shutdown before the destination confirmed the record';
+  return new DeliveryError('ERR_SLUICE_DELIVERY_ABORTED', text, { failure: 'transient' });
+}
+
+/** Whether the rows are stored can't be told from an error that nobody foresaw. */
+function unforeseen(cause: unknown): DeliveryError {
+  const text = cause instanceof Error ? cause.message : String(cause);
+  return new DeliveryError('ERR_SLUICE_DELIVERY_FAILED', text, { failure: 'transient', cause });
+}
