@@ -108,6 +108,9 @@ export const ERROR_CODES = {
   ERR_SLUICE_DECODE_DEPTH: 'a payload nests too deep',
   ERR_SLUICE_DECODE_KEY: 'a payload has a key twice in one object, or one that no object can keep',
   ERR_SLUICE_DECODE_NUMBER: 'a payload holds NaN or an infinity',
+  // record-schema
+  ERR_SLUICE_SCHEMA_DEFINITION: 'a schema does not compile',
+  ERR_SLUICE_SCHEMA_MISMATCH: 'a record does not fit its schema',
   // flow-graph
   ERR_SLUICE_FLOW_SOURCE_UNKNOWN: 'no enabled node of the flow has this id or name',
   ERR_SLUICE_FLOW_SOURCE_AMBIGUOUS: 'several nodes of the flow go by this name',

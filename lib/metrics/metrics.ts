@@ -30,6 +30,8 @@ export interface Metrics {
   /** Lost. `place` is the queue or sink that held them. Nodes count it by the alert centre's `lost`. */
   recordsDropped(place: string, reason: LossReason, records?: number): void;
   recordsSuppressed(node: string, records?: number): void;
+  /** Fields of records that a schema set to null. */
+  fieldsNullified(node: string, fields: number): void;
   recordsDelivered(sink: string, records?: number): void;
   deliveryAttempts(sink: string, outcome: DeliveryOutcome, records?: number): void;
   deliveryDuration(sink: string, seconds: number): void;
@@ -61,6 +63,7 @@ export function createMetrics({ aliases = true, now = Date.now }: MetricsOptions
   const refused = counterCells(COUNTERS.refused, registry, aliases);
   const dropped = counterCells(COUNTERS.dropped, registry, aliases);
   const suppressed = counterCells(COUNTERS.suppressed, registry, aliases);
+  const nullified = counterCells(COUNTERS.nullified, registry, aliases);
   const delivered = counterCells(COUNTERS.delivered, registry, aliases);
   const attempts = counterCells(COUNTERS.attempts, registry, aliases);
   const lateSends = counterCells(COUNTERS.lateSends, registry, aliases);
@@ -93,6 +96,7 @@ export function createMetrics({ aliases = true, now = Date.now }: MetricsOptions
     recordsRefused: (source, sink, records = 1) => refused.add(records, source, sink),
     recordsDropped: (place, reason, records = 1) => dropped.add(records, place, reason),
     recordsSuppressed: (node, records = 1) => suppressed.add(records, node),
+    fieldsNullified: (node, fields) => nullified.add(fields, node),
     recordsDelivered: (sink, records = 1) => delivered.add(records, sink),
     deliveryAttempts: (sink, outcome, records = 1) => attempts.add(records, sink, outcome),
     deliveryDuration: (sink, seconds) => duration.observe({ sink }, seconds),

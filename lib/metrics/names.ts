@@ -26,6 +26,11 @@ export const COUNTERS = {
   ),
   dropped: named('sluice_records_dropped_total', ['place', 'reason'], 'Records lost'),
   suppressed: named('sluice_records_suppressed_total', ['node'], 'Records left out by design'),
+  nullified: named(
+    'sluice_fields_nullified_total',
+    ['node'],
+    'Fields set to null because they did not fit the schema',
+  ),
   delivered: named('sluice_records_delivered_total', ['sink'], 'Records a sink took custody of'),
   attempts: named(
     'sluice_delivery_attempts_total',

@@ -27,6 +27,9 @@ function decimalOf(literal: string): Decimal {
   };
 }
 
+/** Whether text is a number as JSON writes it, but for zeros before it. */
+export const isNumberText = (text: string) => NUMBER.test(text);
+
 /** Whether the double that JSON.parse makes of a JSON number, written with as many digits, is the same number. */
 export function isExact(literal: string): boolean {
   const value = Number(literal);

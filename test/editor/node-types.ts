@@ -48,5 +48,6 @@ export function textsOf(type: string, language = 'en-US'): Map<string, string> {
 export const NEEDED: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   'signed-webhook': { hook: 'orders', credentials: { secret: 'it-is-a-secret' } },
   'ingest-api': { source: 'plant-1', credentials: { token: 'it-is-a-token' } },
+  'record-schema': { schema: '{"temp": "float"}' },
   'rest-sink': { url: 'http://127.0.0.1:9/' },
 };

@@ -186,6 +186,8 @@ describe('in Node-RED', () => {
     await waitFor('the long number', () => debug('record-stages', 'passed').length === 2);
     press('malformed');
     await waitFor('the malformed reading', () => debug('record-stages', 'failed').length === 1);
+    press('wrong type');
+    await waitFor('the wrong type', () => debug('record-stages', 'failed').length === 2);
     expect(debug('record-stages', 'passed')[0]).toContain('21.5');
   });
 

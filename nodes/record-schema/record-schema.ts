@@ -1,0 +1,29 @@
+import { registerStage } from '#lib/node-red/record-stage';
+import { dropsWhatFails } from '#lib/node-red/tab-policy';
+import type { NodeRED } from '#lib/node-red/types';
+import { compileSchema } from '#lib/record/schema';
+import { fields } from './record-schema.config';
+
+export = function register(RED: NodeRED): void {
+  registerStage(RED, 'record-schema', {
+    stage: 'SchemaValidation',
+    fields,
+    start({ node, config, runtime, name, line }) {
+      const { schema, coerce, onInvalid } = config;
+      const compiled = compileSchema(schema, { coerce, clone: (value) => RED.util.cloneMessage(value) });
+      const nullifies = () => (onInvalid === 'rule' ? dropsWhatFails(RED, node) : onInvalid === 'nullify');
+      line.show('ok', 'sluice.stage.ready');
+      return {
+        process(msg) {
+          const { record, nullified } = compiled.check(msg.payload, nullifies);
+          msg.payload = record;
+          if (nullified.length > 0) {
+            msg['nullified'] = nullified;
+            runtime.metrics.fieldsNullified(name, nullified.length);
+          }
+          return [msg];
+        },
+      };
+    },
+  });
+};
