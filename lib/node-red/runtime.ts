@@ -7,6 +7,7 @@ import { openInbox } from '../inbox/inbox';
 import { createMetrics, type Metrics } from '../metrics/metrics';
 import { Quota } from '../quota/quota';
 import { mountAdminRoutes } from './admin-routes';
+import { Deploys } from './deploys';
 import { HttpFront } from './http-front';
 import { alertedInbox } from './inbox-alerts';
 import { lateSendReporter } from './late-sends';
@@ -31,6 +32,7 @@ export interface SluiceRuntime {
   /** Bytes of request bodies that are being read, for all sources together. */
   readonly bodyBudget: Quota;
   readonly inbox: SharedInbox;
+  readonly deploys: Deploys;
 }
 
 /** On the runtime's events object, so that a second copy of this package in the same runtime finds the first's. */
@@ -62,6 +64,7 @@ function createRuntime(RED: NodeRED): SluiceRuntime {
     packagedConfigs: (flows) => untrackable.packagedConfigs(flows),
     onFault: (fault) => RED.log.error(`sluice lineage: ${String(fault)}`),
   });
+  const deploys = new Deploys(RED.events);
   // Before the registry's listeners: what those resume is followed from its first message on.
   lineage.install();
   RED.events.on('flows:stopping', () => registry.flowsStopping());
@@ -98,7 +101,9 @@ function createRuntime(RED: NodeRED): SluiceRuntime {
           now: Date.now,
         }),
       ),
+      () => deploys.underway,
     ),
+    deploys,
   };
 }
 

@@ -9,13 +9,14 @@ export interface InboxClaim {
   /** Tried again until it works; rejects only for a claim that was released before. */
   readonly opened: Promise<Inbox>;
   /**
-   * Resolves, for the last user, when the file is closed. With `busy`, the records that are still on their way, it stays
-   * open for those a while: their verdicts come only after the deploy has stopped all nodes.
+   * Resolves, for the last user, when the file is closed. During a deploy it stays open for the source that takes it
+   * over; with `busy`, the records that are still on their way, it stays open for those a while, for their verdicts come
+   * only after all nodes have stopped.
    */
   release(busy: Promise<void> | undefined): Promise<void>;
 }
 
-/** The runtime's one inbox file, open while a source uses it. A deploy may close and open it again. */
+/** The runtime's one inbox file, open while a source uses it, and across a deploy. */
 export class SharedInbox {
   readonly #users = new Set<FaultListener>();
   #opening: Opening<Inbox> | undefined;
@@ -23,7 +24,11 @@ export class SharedInbox {
   #fault: Error | undefined;
   #closing: Promise<void> = Promise.resolve();
 
-  constructor(private readonly open: () => Promise<Inbox>) {}
+  /** `deploy`: while one is under way, a promise of its end. */
+  constructor(
+    private readonly open: () => Promise<Inbox>,
+    private readonly deploy: () => Promise<void> | undefined = () => undefined,
+  ) {}
 
   /** `onFault` hears why the file can't be opened, each time it is tried, and at once if that is known. */
   claim(onFault: FaultListener): InboxClaim {
@@ -51,12 +56,18 @@ export class SharedInbox {
 
   async #release(user: FaultListener, busy: Promise<void> | undefined): Promise<void> {
     if (!this.#users.delete(user)) return;
-    const closed = this.#closeUnlessUsed(busy);
-    if (!busy) await closed;
+    // One that can't be had yet is tried at once for the next source, instead of at this one's next try.
+    const deployed = this.#fault ? undefined : this.deploy();
+    const closed = this.#closeUnlessUsed(busy, deployed);
+    if (!busy && !deployed) await closed;
   }
 
-  async #closeUnlessUsed(busy: Promise<void> | undefined): Promise<void> {
-    if (busy) {
+  async #closeUnlessUsed(
+    busy: Promise<void> | undefined,
+    deployed: Promise<void> | undefined,
+  ): Promise<void> {
+    await deployed;
+    if (busy && this.#users.size === 0) {
       let timer: NodeJS.Timeout | undefined;
       const bound = new Promise<void>((resolve) => {
         timer = setTimeout(resolve, LINGER_MS).unref();

@@ -1,7 +1,7 @@
 /**
  * The queue files this process has open, each for at most one live node. A redeployed node takes over the store of its
- * predecessor while deliveries of that one are still out, so that their verdicts settle; a store that nobody takes over
- * closes when they have ended, and the next node waits for that before it opens the file again.
+ * predecessor, whose deliveries may still be out, so that their verdicts settle; a store that nobody takes over closes
+ * when they have ended, and the next node waits for that before it opens the file again.
  */
 import { ConfigError } from '../errors/errors';
 import { keepOpening, type Opening, type RetryTimers } from '../sqlite/keep-opening';
@@ -14,10 +14,14 @@ interface OpenStore {
   /** The present owner's. */
   onFault: (fault: Error) => void;
   owned: boolean;
+  /** Until then the next owner had better try anew than wait for this one's next try. */
+  isOpen: boolean;
   closing: Promise<void> | undefined;
   /** Resolves when the deliveries of earlier owners have been settled. */
   settled: Promise<unknown>;
 }
+
+type Close = 'now' | 'when_settled' | 'linger' | Promise<void>;
 
 export interface StoreClaim {
   /** Tried again until it works; rejects only for a claim that was released before. */
@@ -26,9 +30,10 @@ export interface StoreClaim {
   readonly predecessorSettled: Promise<unknown>;
   /**
    * Gives the file up. `settled` resolves when the owner's deliveries have ended. `close: now` (there are none) waits for
-   * the file to be closed; `linger` keeps a store that is lost when it closes open for a while, for the next owner.
+   * the file to be closed; `linger` keeps a store that is lost when it closes open for a while, for the next owner. A
+   * promise, the deploy's end, keeps an open store until then.
    */
-  release(settled: Promise<void>, close: 'now' | 'when_settled' | 'linger'): Promise<void>;
+  release(settled: Promise<void>, close: Close): Promise<void>;
 }
 
 export class OpenStores {
@@ -65,12 +70,13 @@ export class OpenStores {
     return {
       opened: store.opening.opened,
       predecessorSettled: store.settled,
-      release: async (settled, close) => {
+      release: async (settled, wanted) => {
         if (released) return;
         released = true;
         store.owned = false;
         store.settled = Promise.all([store.settled, settled]);
-        const closed = this.#closeLater(file, store, close === 'linger');
+        const close = wanted instanceof Promise && !store.isOpen ? 'now' : wanted;
+        const closed = this.#closeLater(file, store, close);
         if (close === 'now') await closed;
       },
     };
@@ -85,19 +91,28 @@ export class OpenStores {
       ),
       onFault: () => undefined,
       owned: false,
+      isOpen: false,
       closing: undefined,
       settled: Promise.resolve(),
     };
+    store.opening.opened.then(
+      () => (store.isOpen = true),
+      () => undefined,
+    );
     this.#stores.set(file, store);
     return store;
   }
 
-  async #closeLater(file: string, store: OpenStore, linger: boolean): Promise<void> {
+  async #closeLater(file: string, store: OpenStore, close: Close): Promise<void> {
+    if (close instanceof Promise) {
+      await close;
+      if (store.owned) return;
+    }
     let timer: NodeJS.Timeout | undefined;
     const bound = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, this.lingerMs).unref();
     });
-    await (linger ? bound : Promise.race([store.settled, bound]));
+    await (close === 'linger' ? bound : Promise.race([store.settled, bound]));
     clearTimeout(timer);
     if (store.owned || store.closing !== undefined) return;
     store.opening.cancel();

@@ -50,7 +50,7 @@ function configOf(saved: object): PushQueueConfig {
 
 function start(RED: NodeRED, node: RuntimeNode, config: PushQueueConfig): void {
   const runtime = runtimeOf(RED);
-  const { registry, lineage, metrics, settings } = runtime;
+  const { registry, lineage, metrics, settings, deploys } = runtime;
   const name = config.name || 'push';
   const alerts = runtime.alerts.place({
     id: node.id,
@@ -145,13 +145,13 @@ function start(RED: NodeRED, node: RuntimeNode, config: PushQueueConfig): void {
     );
     await output.close(CLOSE_MS);
     await queue.detach();
-    const left = queue.status()['records'];
+    const left = Number(queue.status()['records']);
+    if (!config.enabled && removed) log.discarded(left);
     // Without a file, the next node gets the records only if it takes the store over.
-    const handOver = !config.enabled && !removed && left !== 0;
-    if (!config.enabled && removed) log.discarded(Number(left));
-    const when = output.inFlight > 0 ? 'when_settled' : 'now';
+    const isKept = !config.enabled && !removed && left > 0;
+    const otherwise = isKept ? 'linger' : output.inFlight > 0 ? 'when_settled' : 'now';
     alerts.close();
-    await claim.release(output.settled(), handOver ? 'linger' : when);
+    await claim.release(output.settled(), (!removed && deploys.underway) || otherwise);
   };
   node.on('close', (removed, done) => {
     close(removed).then(done, (error: unknown) => {

@@ -67,6 +67,52 @@ describe('the queue files that are open', () => {
     expect(closed).toBe(1);
   });
 
+  it('N13 keeps a store open until a deploy has ended, for the next node', async () => {
+    let closed = 0;
+    class Counted extends MemoryStore {
+      override close(): Promise<void> {
+        closed += 1;
+        return super.close();
+      }
+    }
+    const stores = new OpenStores();
+    const open = () => Promise.resolve(new Counted());
+    const deploy = () => {
+      let end: () => void = () => undefined;
+      return { ended: new Promise<void>((resolve) => (end = resolve)), end: () => end() };
+    };
+    const [first, second] = [deploy(), deploy()];
+    const claim = stores.claim('f', open);
+    const store = await claim.opened;
+    await claim.release(settled, first.ended);
+    await flush();
+    const next = stores.claim('f', open);
+    expect(await next.opened).toBe(store);
+    first.end();
+    await flush();
+    expect(closed).toBe(0);
+    await next.release(settled, second.ended);
+    await flush();
+    expect(closed).toBe(0);
+    second.end();
+    await waitFor('the store to be closed', () => closed === 1);
+    expect(await stores.claim('f', open).opened).not.toBe(store);
+  });
+
+  it('N13 tries a file that could not be had yet at once for the node that a deploy puts in the place', async () => {
+    const stores = new OpenStores();
+    let faults = 0;
+    const first = stores.claim(
+      'f',
+      () => Promise.reject(new Error('locked')),
+      () => (faults += 1),
+    );
+    await waitFor('the failure', () => faults === 1);
+    await first.release(settled, new Promise(() => undefined));
+    const second = stores.claim('f', () => Promise.resolve(new MemoryStore()));
+    await expect(second.opened).resolves.toBeInstanceOf(MemoryStore);
+  });
+
   it('closes a store whose deliveries never end after a while', async () => {
     let closed = false;
     class Counted extends MemoryStore {

@@ -94,6 +94,32 @@ describe('the inbox that sources share', () => {
     await second.release(undefined);
     expect(state.closed).toBe(true);
   });
+
+  it('N13 stays open across a deploy for the source that it brings, and is closed when it brings none', async () => {
+    const { inbox, state } = fakeInbox();
+    let end: () => void = () => undefined;
+    let deploy: Promise<void> | undefined;
+    let opens = 0;
+    const open = () => {
+      opens += 1;
+      return Promise.resolve(inbox);
+    };
+    const begin = () => (deploy = new Promise<void>((resolve) => (end = resolve)));
+    const shared = new SharedInbox(open, () => deploy);
+    const first = shared.claim(() => undefined);
+    await first.opened;
+    void begin();
+    await first.release(undefined);
+    const second = shared.claim(() => undefined);
+    end();
+    expect(await second.opened).toBe(inbox);
+    void begin();
+    await second.release(undefined);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect([opens, state.closed]).toEqual([1, false]);
+    end();
+    await waitFor('the file to be closed', () => state.closed);
+  });
 });
 
 describe("a source's use of the inbox", () => {
