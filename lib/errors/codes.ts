@@ -23,6 +23,7 @@ export const ERROR_CODES = {
   // inbox
   ERR_SLUICE_INBOX_FULL: 'the inbox is at its quota',
   ERR_SLUICE_INBOX_DISK_FULL: 'the disk of the inbox is full',
+  ERR_SLUICE_INBOX_DISK_LOW: 'the disk of the inbox is nearly full',
   ERR_SLUICE_INBOX_LOCKED: 'another process uses the inbox',
   ERR_SLUICE_INBOX_NEWER: 'the inbox was written by a newer version',
   ERR_SLUICE_INBOX_FOREIGN: 'the file of the inbox belongs to another program',

@@ -89,4 +89,5 @@ export interface InboxWorkerData {
   readonly maxPages: number | undefined;
   readonly nativeBinding: string | undefined;
   readonly lockWaitMs: number | undefined;
+  readonly minFreeBytes: number | undefined;
 }

@@ -2,7 +2,7 @@ import type { FaultCodes } from '../sqlite/faults';
 
 export const INBOX_FAULT_CODES: FaultCodes = {
   disk_full: 'ERR_SLUICE_INBOX_DISK_FULL',
-  disk_low: 'ERR_SLUICE_INBOX_DISK_FULL',
+  disk_low: 'ERR_SLUICE_INBOX_DISK_LOW',
   locked: 'ERR_SLUICE_INBOX_LOCKED',
   newer: 'ERR_SLUICE_INBOX_NEWER',
   foreign: 'ERR_SLUICE_INBOX_FOREIGN',

@@ -48,7 +48,11 @@ export class InboxFile {
   readonly #pending;
   readonly #parked;
 
-  constructor(db: Database.Database) {
+  /** `checkRoom` throws where no further record may be stored, though there would be space. */
+  constructor(
+    db: Database.Database,
+    private readonly checkRoom: () => void,
+  ) {
     this.#db = db;
     this.totals = new SourceTotals(db);
     this.settled = new SettledRows(db);
@@ -89,8 +93,7 @@ export class InboxFile {
   commit(batches: readonly CommitBatch[]): Committed[] {
     const all = this.#transact(batches, true);
     if (!('fault' in all)) return this.#committed(batches, all, undefined);
-    const hasAccepts = batches.some(({ ops }) => ops.some(({ kind }) => kind === 'accept'));
-    const rest = hasAccepts ? this.#transact(batches, false) : all;
+    const rest = hasAccepts(batches) ? this.#transact(batches, false) : all;
     if (!('fault' in rest)) return this.#committed(batches, rest, all.fault);
     return batches.map(() => ({
       kind: 'committed',
@@ -120,6 +123,7 @@ export class InboxFile {
 
   #transact(batches: readonly CommitBatch[], withAccepts: boolean): Applied[] | { readonly fault: Fault } {
     try {
+      if (withAccepts && hasAccepts(batches)) this.checkRoom();
       this.#db.exec('BEGIN IMMEDIATE');
       const applied = batches.map((batch) => this.#apply(batch, withAccepts));
       this.totals.write();
@@ -216,6 +220,10 @@ export class InboxFile {
   #rowOf({ id, source, key, accepted_at, attempts, record }: StoredRow): InboxRow {
     return { id, source: this.totals.nameOf(source), key, acceptedAt: accepted_at, attempts, record };
   }
+}
+
+function hasAccepts(batches: readonly CommitBatch[]): boolean {
+  return batches.some(({ ops }) => ops.some(({ kind }) => kind === 'accept'));
 }
 
 /** Up to `limit` rows and a bounded number of bytes, at least one row. */

@@ -32,6 +32,8 @@ export class InboxLink {
   #damaged = false;
   #lazy: NodeJS.Timeout | undefined;
   #fault: Error | undefined;
+  /** The fault is one of storing only. */
+  #refusing = false;
 
   constructor(options: InboxLinkOptions) {
     this.#options = options;
@@ -118,6 +120,7 @@ export class InboxLink {
 
   async #send(): Promise<void> {
     const pending = this.#buffer.take(this.#options.forgetBefore());
+    const isAccepting = pending.batch.ops.some(({ kind }) => kind === 'accept');
     try {
       const reply = await this.#host.request(pending.batch, [
         pending.batch.records,
@@ -127,11 +130,18 @@ export class InboxLink {
       const errors = { all: this.#errorOf(reply.fault), accepts: this.#errorOf(reply.acceptFault) };
       this.#options.onCommitted(reply);
       answer(pending, reply, errors);
-      this.#setFault(errors.all ?? errors.accepts);
+      this.#note(errors, isAccepting);
       if ((reply.fault ?? reply.acceptFault)?.kind === 'corrupt') this.#replaceFile();
     } catch (error) {
       rejectAll(pending, error instanceof Error ? error : this.#unexpected(undefined));
     }
+  }
+
+  /** Where nothing more can be stored, what leaves goes on: only a record that was stored tells that there is room. */
+  #note(errors: Parameters<typeof answer>[2], isAccepting: boolean): void {
+    const fault = errors.all ?? errors.accepts;
+    if (fault) this.#refusing = errors.all === undefined;
+    if (fault || isAccepting || !this.#refusing) this.#setFault(fault);
   }
 
   /** The next worker sets the damaged file aside and saves what can be read of it. */

@@ -2,6 +2,7 @@
 import { workerData } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
 import { openDatabaseFile } from '../sqlite/database-file';
+import { checkDiskFloor } from '../sqlite/disk-floor';
 import { faultOf } from '../sqlite/faults';
 import { serve, type Answer, type FileOwner } from '../sqlite/worker-loop';
 import type { CommitBatch, InboxBatch, InboxHello, InboxReply, InboxWorkerData } from './batch';
@@ -20,7 +21,7 @@ function open(): FileOwner<InboxBatch, InboxHello, InboxReply> {
     file: opened.quarantined.file,
     saved: saveWhatCanBeRead(opened.quarantined.file, db, data.nativeBinding),
   };
-  const inbox = new InboxFile(db);
+  const inbox = new InboxFile(db, () => checkDiskFloor(data.file, data.minFreeBytes ?? 0));
 
   function read(batch: Exclude<InboxBatch, CommitBatch>): Answer<InboxReply> {
     try {

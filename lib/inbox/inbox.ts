@@ -33,6 +33,8 @@ export interface InboxOptions {
   readonly nativeBinding?: string;
   /** How long to wait for another process to let go of the file, in ms. */
   readonly lockWaitMs?: number;
+  /** Free disk space below which `accept` rejects with ERR_SLUICE_INBOX_DISK_LOW; 0, the default: none. */
+  readonly minFreeBytes?: number;
 }
 
 /** Opens or creates `<dataDir>/inbox.db`. Rejects with StoreError where the file can't be had. */
@@ -57,7 +59,7 @@ class WorkerInbox implements Inbox {
   #quarantined: InboxHello['quarantined'];
 
   constructor(options: InboxOptions) {
-    const { dataDir, quotaBytes, now, maxPages, nativeBinding, lockWaitMs } = options;
+    const { dataDir, quotaBytes, now, maxPages, nativeBinding, lockWaitMs, minFreeBytes } = options;
     const file = join(dataDir, 'inbox.db');
     this.#file = file;
     this.#now = now;
@@ -69,7 +71,10 @@ class WorkerInbox implements Inbox {
     );
     this.#link = new InboxLink({
       file,
-      workerData: (damaged) => ({ file, damaged, now: now(), maxPages, nativeBinding, lockWaitMs }),
+      workerData: (damaged) => ({
+        ...{ file, damaged, now: now() },
+        ...{ maxPages, nativeBinding, lockWaitMs, minFreeBytes },
+      }),
       forgetBefore: () => this.#settled.forgetBefore(),
       onHello: (hello) => this.#hello(hello),
       onCommitted: (reply) => this.#committed(reply),

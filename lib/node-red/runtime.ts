@@ -99,6 +99,7 @@ function createRuntime(RED: NodeRED): SluiceRuntime {
           dataDir: settings.dataDir,
           quotaBytes: settings.inboxQuotaMb * MB,
           now: Date.now,
+          minFreeBytes: settings.minFreeDiskMb * MB,
         }),
       ),
       () => deploys.underway,

@@ -13,7 +13,7 @@ export interface SluiceSettings {
   /** Bytes of request bodies that are being read and not yet authenticated, for all sources together. */
   readonly bodyBudgetMb: number;
   readonly inboxQuotaMb: number;
-  /** Free space of its disk below which a queue refuses, so that the rest of the system has some left. 0: none. */
+  /** Free space of its disk below which queues and the inbox refuse, so that the rest of the system has some left. 0: none. */
   readonly minFreeDiskMb: number;
   readonly metricAliases: boolean;
 }

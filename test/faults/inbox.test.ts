@@ -121,6 +121,23 @@ describe('a record that ends the process', () => {
 });
 
 describe('the inbox on a full disk', () => {
+  it('N21 refuses records while the disk is nearly full, lets those it has finish, and takes them again', async () => {
+    const before = await open();
+    const [first, second] = [await before.accept(entry('a', 1000)), await before.accept(entry('b', 1000))];
+    await before.close();
+    const low = await open({ minFreeBytes: 2 ** 60 });
+    const faults: (string | undefined)[] = [];
+    low.onHealth((fault) => faults.push(fault && 'code' in fault ? String(fault.code) : undefined));
+    await expect(low.accept(entry('c', 1000))).rejects.toMatchObject({ code: 'ERR_SLUICE_INBOX_DISK_LOW' });
+    await low.finish(first);
+    expect(faults).toEqual(['ERR_SLUICE_INBOX_DISK_LOW']);
+    await Promise.allSettled([low.accept(entry('d', 1000)), low.finish(second)]);
+    expect(low.totals()).toMatchObject({ pending: 0, bytes: 0 });
+    await low.close();
+    const after = await open({ minFreeBytes: 1 });
+    await expect(after.accept(entry('e', 1000))).resolves.toBeGreaterThan(0);
+  });
+
   it('refuses what it cannot store, keeps what it has, lets records finish, and goes on with room', async () => {
     const inbox = await open({ maxPages: 40 });
     const faults: (string | undefined)[] = [];
