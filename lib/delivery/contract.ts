@@ -2,6 +2,12 @@
  * What sources and sinks register with the runtime's registry. Nodes implement these; lib/delivery decides with them.
  */
 
+/**
+ * Bytes of records that one source has on their way at once, as they are stored. In memory parsed JSON takes about four
+ * times as much; a destination that hangs must not let them fill a small device.
+ */
+export const MAX_BYTES_IN_FLIGHT = 32 * 1024 * 1024;
+
 /** A reservation made at the door for a record that was admitted and hasn't arrived yet. */
 export interface Hold {
   /** Gives the reserved capacity back. Calling it again does nothing. */

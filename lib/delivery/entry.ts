@@ -6,6 +6,7 @@ import { InputError } from '../errors/errors';
 import type { KnownVerdict } from '../inbox/contract';
 import type { Metrics } from '../metrics/metrics';
 import type { Message } from '../node-red/types';
+import type { Quota } from '../quota/quota';
 import { FLOW_RETRY_SECS, refuse, type Admission, type Refusal } from './admission';
 import type { Hold } from './contract';
 import type { Verdict } from './verdict';
@@ -67,6 +68,8 @@ export interface EntryDeps {
   readonly metrics: Pick<Metrics, 'recordsAccepted' | 'recordsRefused'>;
   readonly memory: VerdictMemory | undefined;
   readonly receiver: Receiver | undefined;
+  /** Room for the bytes of records that are on their way: they lie in memory until they end. */
+  readonly room: Pick<Quota, 'reserve' | 'free'>;
   /** Milliseconds of any clock that only goes forward. */
   readonly now: () => number;
   /** Told of faults that no sender can be blamed for: the record was refused. */
@@ -144,6 +147,16 @@ export class Entry {
   }
 
   async #start(record: IncomingRecord): Promise<Outcome> {
+    const { room } = this.deps;
+    if (!room.reserve(record.bytes)) return this.#refused(refuse('flow', FLOW_RETRY_SECS));
+    try {
+      return await this.#handle(record);
+    } finally {
+      room.free(record.bytes);
+    }
+  }
+
+  async #handle(record: IncomingRecord): Promise<Outcome> {
     const known = this.deps.memory?.recall(record.key);
     let recalled: KnownVerdict | undefined;
     if (known instanceof Promise) {

@@ -10,6 +10,7 @@ import type { IncomingRecord, Receiver, TrackedRecord } from '../delivery/entry'
 import type { Verdict } from '../delivery/verdict';
 import type { StoreError } from '../errors/errors';
 import type { Message } from '../node-red/types';
+import type { Quota } from '../quota/quota';
 import { decodeRecord, encodeRecord } from '../queue/record-format';
 import { MAX_CRASH_ATTEMPTS, type Inbox, type InboxRow, type KnownVerdict } from './contract';
 import { CrashSuspects } from './crash-suspects';
@@ -36,6 +37,8 @@ export interface InboxRunnerOptions {
 export interface InboxRunnerDeps {
   readonly inbox: Inbox;
   readonly admit: (bytes: number) => Admission;
+  /** Room for the bytes of records that run. */
+  readonly room: Pick<Quota, 'reserve' | 'free'>;
   readonly deliver: (
     record: TrackedRecord,
     attempt: number,
@@ -77,11 +80,12 @@ export class InboxRunner implements Receiver {
   }
 
   async accept(
-    { key, digest, message, receivedAt }: IncomingRecord,
+    { key, digest, bytes, message, receivedAt }: IncomingRecord,
     holds: ReadonlyMap<string, Hold> | undefined,
   ): Promise<void> {
     const { source, window, dedupeMs } = this.options;
-    const started = this.#open && holds !== undefined && this.#running < window;
+    const mayRun = this.#open && holds !== undefined && this.#running < window;
+    const started = mayRun && this.deps.room.reserve(bytes);
     if (started) this.#running += 1;
     const verdict: KnownVerdict = { digest, verdict: 'done' };
     try {
@@ -92,9 +96,9 @@ export class InboxRunner implements Receiver {
         started,
         ...(dedupeMs > 0 && { settled: { ...verdict, expiresAt: receivedAt + dedupeMs } }),
       });
-      if (started) this.#follow(id, { key, message, receivedAt, row: id }, 1, holds);
+      if (started) this.#follow(id, bytes, { key, message, receivedAt, row: id }, 1, holds);
     } catch (error) {
-      if (started) this.#running -= 1;
+      if (started) this.#leave(bytes);
       throw error;
     }
     if (started) return;
@@ -169,7 +173,8 @@ export class InboxRunner implements Receiver {
   }
 
   /** Whether it runs now; else it was dealt with, or stays pending. */
-  async #begin({ id, key, attempts, acceptedAt, record }: InboxRow): Promise<boolean> {
+  async #begin(row: InboxRow): Promise<boolean> {
+    const { id, attempts, record } = row;
     if (this.#handled.has(id)) {
       await this.#finish(id);
       return false;
@@ -179,6 +184,20 @@ export class InboxRunner implements Receiver {
       await this.#park(id, 'ERR_SLUICE_INBOX_CRASHES', reason);
       return false;
     }
+    if (!this.deps.room.reserve(record.byteLength)) {
+      this.#lookLater();
+      return false;
+    }
+    let runs = false;
+    try {
+      runs = await this.#beginWithRoom(row);
+    } finally {
+      if (!runs) this.deps.room.free(record.byteLength);
+    }
+    return runs;
+  }
+
+  async #beginWithRoom({ id, key, acceptedAt, record }: InboxRow): Promise<boolean> {
     let message: Message;
     try {
       message = decodeRecord(record);
@@ -196,7 +215,7 @@ export class InboxRunner implements Receiver {
     if (begun === undefined) return false;
     const attempt = begun + (this.#failures.get(id) ?? 0);
     const tracked = { key, message, receivedAt: acceptedAt, row: id };
-    this.#follow(id, tracked, attempt, admission.holds);
+    this.#follow(id, record.byteLength, tracked, attempt, admission.holds);
     return true;
   }
 
@@ -225,9 +244,25 @@ export class InboxRunner implements Receiver {
     }, ROOM_CHECK_MS).unref();
   }
 
-  #follow(id: number, record: TrackedRecord, attempt: number, holds: ReadonlyMap<string, Hold>): void {
-    const run = this.#run(id, record, attempt, holds).finally(() => this.#runs.delete(run));
+  #follow(
+    id: number,
+    bytes: number,
+    record: TrackedRecord,
+    attempt: number,
+    holds: ReadonlyMap<string, Hold>,
+  ): void {
+    const run = this.#run(id, record, attempt, holds).finally(() => {
+      this.#runs.delete(run);
+      this.#leave(bytes);
+      this.#suspects.ended(id);
+      void this.#pull();
+    });
     this.#runs.add(run);
+  }
+
+  #leave(bytes: number): void {
+    this.#running -= 1;
+    this.deps.room.free(bytes);
   }
 
   async #run(
@@ -251,9 +286,6 @@ export class InboxRunner implements Receiver {
     } finally {
       // The delivery has released them, unless it never began.
       releaseAll(holds);
-      this.#running -= 1;
-      this.#suspects.ended(id);
-      void this.#pull();
     }
   }
 

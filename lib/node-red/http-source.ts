@@ -4,13 +4,14 @@
  */
 import { makeEndpoint, type Door, type DoorCounters } from '../api/receive';
 import type { HttpSourceConfig } from '../config/http-source';
-import type { Hold, Source } from '../delivery/contract';
+import { MAX_BYTES_IN_FLIGHT, type Hold, type Source } from '../delivery/contract';
 import { FLOW_RETRY_SECS, refuse } from '../delivery/admission';
 import { Entry, NO_RECORDS, type IncomingRecord, type Outcome, type TrackedRecord } from '../delivery/entry';
 import { repeatOf } from '../delivery/repeat';
 import { codeOf, ConfigError, SluiceError } from '../errors/errors';
 import type { Inbox, KnownVerdict } from '../inbox/contract';
 import { InboxRunner } from '../inbox/inbox-runner';
+import { Quota } from '../quota/quota';
 import { decodeBody } from '../webhook/body-codec';
 import { calmLog } from './calm-log';
 import { faultText } from './fault-text';
@@ -87,6 +88,7 @@ class HttpSource implements Source {
   #isOpen = false;
   #closed = false;
   readonly #warn: ReturnType<typeof calmLog>;
+  readonly #room = new Quota(MAX_BYTES_IN_FLIGHT);
   /** Records that came before the inbox was open. */
   #early = 0;
 
@@ -192,6 +194,8 @@ class HttpSource implements Source {
         {
           inbox,
           admit,
+          // Not the room of those at the door: while the flow hangs, the inbox still takes records.
+          room: new Quota(MAX_BYTES_IN_FLIGHT),
           deliver: this.#deliver,
           random: Math.random,
           report: (error) => this.#warn('inbox', error.message),
@@ -212,6 +216,7 @@ class HttpSource implements Source {
         deliver: (record, holds) => this.#deliver(record, 1, holds),
         metrics: this.runtime.metrics,
         receiver: this.#runner,
+        room: this.#room,
         now: () => performance.now(),
         report: (fault) => this.node.error(fault),
         memory: inbox && dedupeMs > 0 ? this.#memory(inbox, dedupeMs) : undefined,
@@ -248,10 +253,11 @@ class HttpSource implements Source {
   }
 
   async #takeWhenOpen(record: IncomingRecord): Promise<Outcome> {
-    if (this.#early < this.parts.config.maxInFlight) {
+    if (this.#early < this.parts.config.maxInFlight && this.#room.reserve(record.bytes)) {
       this.#early += 1;
       await this.#access?.tried;
       this.#early -= 1;
+      this.#room.free(record.bytes);
       if (this.#flow) return this.#flow.take(record);
     }
     this.runtime.metrics.recordsRefused(this.name, 'inbox');

@@ -6,6 +6,7 @@
  * with `fifo` no record overtakes one that waits for its next attempt, across restarts too.
  */
 import { AsyncResource } from 'node:async_hooks';
+import { MAX_BYTES_IN_FLIGHT } from '../delivery/contract';
 import type { Verdict } from '../delivery/verdict';
 import { MAX_CRASHES, type LeasedRecord, type QueueStore, type Settlement } from './contract';
 import { leave, takeOver, type Handover } from './drain-handover';
@@ -14,7 +15,6 @@ import { DrainPace } from './drain-pace';
 import type { DrainOptions, DrainState, DrainTimers, Readiness } from './drain-options';
 import { endedTheProcess, settlementFor } from './drain-settlement';
 
-const MAX_BYTES_IN_FLIGHT = 32 * 1024 * 1024;
 /** How often a sink that was full, or an output that had no destination, is asked again when nobody tells of a change. */
 const RECHECK_MS = 250;
 /** Longest timer; a record due later is looked at again then. */

@@ -1,6 +1,7 @@
 // An on_receipt source whose flow ends the process with each record that is sent into it.
 import { InboxRunner } from '#lib/inbox/inbox-runner';
 import { openInbox } from '#lib/inbox/inbox';
+import { Quota } from '#lib/quota/quota';
 
 const [dataDir = '', what] = process.argv.slice(2);
 const inbox = await openInbox({ dataDir, quotaBytes: 2 ** 20, now: Date.now });
@@ -9,6 +10,7 @@ const runner = new InboxRunner(
   {
     inbox,
     admit: () => ({ admitted: true, holds: new Map() }),
+    room: new Quota(2 ** 20),
     deliver: async () => {
       process.kill(process.pid, 'SIGKILL');
       return new Promise(() => undefined);

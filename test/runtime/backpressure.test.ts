@@ -185,6 +185,43 @@ describe('backpressure over HTTP in Node-RED', () => {
     expect((await Promise.all(first)).map(({ status }) => status)).toEqual([200, 200]);
   });
 
+  describe('the bytes of records on their way are bounded, also where large bodies are allowed', () => {
+    const body = Buffer.alloc(10 * 2 ** 20, 'x');
+    const large = (respond: string) =>
+      webhook('w', { respond, maxBodyKb: 10_240, codec: 'text', dedupeHours: 0, wires: [['stuck']] });
+    const stuckRecords = () => nodeRed.node<ProbeStuck>('stuck').stuck;
+
+    it('on_done refuses the others', async () => {
+      await deploy([large('on_done'), stuck('stuck')]);
+      const calls = Array.from({ length: 5 }, () => callHook(nodeRed, 'w', body));
+      await waitFor('the refusals', async () => {
+        const { backpressured } = entryOf((await readStatus(nodeRed)).sources, 'w');
+        return backpressured === 2;
+      });
+      expect(stuckRecords()).toHaveLength(3);
+      stuckRecords().forEach((done) => done());
+      const statuses = (await Promise.all(calls)).map(({ status }) => status);
+      expect(statuses.sort()).toEqual([200, 200, 200, 503, 503]);
+    });
+
+    it('N8 on_receipt keeps the others in the inbox', async () => {
+      await deploy([large('on_receipt'), stuck('stuck')]);
+      for (let count = 0; count < 5; count += 1) {
+        expect((await callHook(nodeRed, 'w', body)).status).toBe(200);
+      }
+      const held = stuckRecords();
+      expect(held).toHaveLength(3);
+      let handled = 0;
+      await waitFor('all of them', () => {
+        for (const done of held.splice(0)) {
+          done();
+          handled += 1;
+        }
+        return handled === 5;
+      });
+    });
+  });
+
   it('BP-17 O24 stores nothing of a list that does not fit, and each of its records once on the retry', async () => {
     const list = Array.from({ length: 10 }, (_, index) => ({ reading: index, text: 'x'.repeat(100) }));
     const ingest: FlowNode = {

@@ -3,6 +3,7 @@ import { refuse, type Admission } from '#lib/delivery/admission';
 import { Entry, type EntryDeps, type EntryOptions, type IncomingRecord } from '#lib/delivery/entry';
 import { DONE, type Verdict } from '#lib/delivery/verdict';
 import type { KnownVerdict } from '#lib/inbox/contract';
+import { Quota } from '#lib/quota/quota';
 import { waitFor } from '../harness/wait';
 
 const record = (key: string, digest = 'd1'): IncomingRecord => ({
@@ -60,6 +61,7 @@ function rig(options: Partial<EntryOptions> = {}, deps: Partial<EntryDeps> = {})
         remember: (key, verdict) => void remembered.set(key, verdict),
       },
       receiver: undefined,
+      room: new Quota(1000),
       now: () => 0,
       report: (fault) => reports.push(fault),
       ...deps,
@@ -91,6 +93,21 @@ describe('the entry of an HTTP source', () => {
     expect(await Promise.all([...both, third])).toEqual([1, 2, 3].map(() => ({ kind: 'done', id: 'a' })));
     expect(deliveries).toBe(1);
     expect(entry.counters()).toMatchObject({ accepted: 1, duplicates: 2, in_flight: 0 });
+  });
+
+  it('bounds the bytes on their way, and takes one that is larger than the bound alone', async () => {
+    const room = new Quota(250);
+    const verdict = deferred<Verdict>();
+    const { entry, held, refusedBy } = rig({}, { room, deliver: () => verdict.promise });
+    const large = { ...record('large'), bytes: 1000 };
+    const both = [entry.take(record('a')), entry.take(record('b'))];
+    expect(await entry.take(record('c'))).toMatchObject({ kind: 'refused', refusal: { sink: 'flow' } });
+    expect(await entry.take(large)).toMatchObject({ kind: 'refused' });
+    verdict.resolve(DONE);
+    await Promise.all(both);
+    expect(await entry.take(large)).toEqual({ kind: 'done', id: 'large' });
+    expect(refusedBy).toEqual(['flow', 'flow']);
+    expect([room.used, held()]).toEqual([0, 0]);
   });
 
   it('another body under the same key is rejected while the first is in progress, without touching it', async () => {

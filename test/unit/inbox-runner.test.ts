@@ -6,6 +6,7 @@ import { DONE, type Verdict } from '#lib/delivery/verdict';
 import type { Inbox, InboxRow } from '#lib/inbox/contract';
 import { InboxRunner, type InboxRunnerOptions } from '#lib/inbox/inbox-runner';
 import { encodeRecord } from '#lib/queue/record-format';
+import { Quota } from '#lib/quota/quota';
 import { waitFor } from '../harness/wait';
 
 interface Row extends InboxRow {
@@ -87,12 +88,14 @@ describe('the runner of accepted records', () => {
   let reports: string[];
   let verdictOf: (record: TrackedRecord, attempt: number) => Promise<Verdict>;
   let admission: () => Admission | undefined;
+  let room: Quota;
 
   beforeEach(() => {
     inbox = new FakeInbox();
     held = releases = 0;
     delivered = [];
     reports = [];
+    room = new Quota(2 ** 20);
     verdictOf = () => Promise.resolve(DONE);
     admission = () => undefined;
   });
@@ -116,6 +119,7 @@ describe('the runner of accepted records', () => {
       {
         inbox: inbox as unknown as Inbox,
         admit,
+        room,
         deliver: async (record, attempt) => {
           delivered.push({ key: record.key, attempt });
           return verdictOf(record, attempt);
@@ -142,6 +146,32 @@ describe('the runner of accepted records', () => {
     return new Map([['sink', { release }]]);
   };
   const empty = () => inbox.rows.size === 0;
+
+  it('N8 runs at once what its room of bytes allows, new or from before, and all in the end', async () => {
+    room.limit = 90;
+    for (const key of ['a', 'b']) inbox.add(key, 0, encodeRecord({ payload: key.repeat(40) }));
+    const open: (() => void)[] = [];
+    let most = 0;
+    verdictOf = () =>
+      new Promise((resolve) => {
+        open.push(() => resolve(DONE));
+        most = Math.max(most, room.used);
+      });
+    const subject = runner();
+    subject.resume();
+    await waitFor('the first', () => delivered.length === 1);
+    await subject.accept({ ...incoming('c'), bytes: 60 }, holdOf());
+    expect(delivered).toHaveLength(1);
+    await waitFor('all of them', () => {
+      open.splice(0).forEach((end) => end());
+      return empty();
+    });
+    expect(delivered.map(({ key }) => key)).toEqual(['a', 'b', 'c']);
+    expect(most).toBeLessThanOrEqual(90);
+    expect(room.used).toBe(0);
+    expect(held).toBe(0);
+    subject.pause();
+  });
 
   it('N8 runs what is pending when the flow starts, oldest first, and deletes it', async () => {
     for (const key of ['a', 'b', 'c']) inbox.add(key);
