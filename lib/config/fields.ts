@@ -41,15 +41,17 @@ const problem = (key: Problem['key'], values?: Problem['values']) => ({
 });
 const isBlank = (value: unknown) => value === undefined || value === null || value === '';
 
+/** White space around it is no part of it, unless `verbatim`. */
 export function text(
   fallback = '',
-  rules: { readonly required?: boolean; readonly pattern?: RegExp } = {},
+  rules: { readonly required?: boolean; readonly pattern?: RegExp; readonly verbatim?: boolean } = {},
 ): Field<string> {
   return {
     kind: 'text',
     default: fallback,
     parse(value) {
-      const parsed = isBlank(value) ? fallback : String(value).trim();
+      const given = isBlank(value) ? fallback : String(value);
+      const parsed = rules.verbatim ? given : given.trim();
       if (rules.required && parsed === '') return problem('required');
       if (rules.pattern && parsed !== '' && !rules.pattern.test(parsed)) return problem('pattern');
       return { value: parsed };

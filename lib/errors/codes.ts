@@ -112,6 +112,11 @@ export const ERROR_CODES = {
   // record-schema
   ERR_SLUICE_SCHEMA_DEFINITION: 'a schema does not compile',
   ERR_SLUICE_SCHEMA_MISMATCH: 'a record does not fit its schema',
+  // record-template, and the templates of sinks
+  ERR_SLUICE_TEMPLATE_SYNTAX: 'a template is not written as its syntax asks',
+  ERR_SLUICE_TEMPLATE_FAILED:
+    'a record lacks what a template asks for, or has it in a form that cannot be written',
+  ERR_SLUICE_TEMPLATE_NOT_JSON: 'what a template makes of a record is not JSON',
   // flow-graph
   ERR_SLUICE_FLOW_SOURCE_UNKNOWN: 'no enabled node of the flow has this id or name',
   ERR_SLUICE_FLOW_SOURCE_AMBIGUOUS: 'several nodes of the flow go by this name',

@@ -1,11 +1,10 @@
 import { readConfig } from '../config/read-config';
 import type { Conflict, Fields } from '../config/fields';
-import { StageError } from '../errors/errors';
 import type { Stage } from '../errors/stages';
-import { rawOf } from '../record/raw-bytes';
 import { RecordError } from '../record/record-error';
 import { faultText } from './fault-text';
 import { onInput } from './input';
+import { stageError } from './stage-error';
 import { runtimeOf, type SluiceRuntime } from './runtime';
 import { statusLine, type StatusLine } from './status';
 import type { Message, NodeRED, RuntimeNode, Send } from './types';
@@ -37,17 +36,6 @@ interface StageDefinition<Config extends object> {
   readonly problemsOf?: (config: Config) => readonly Conflict<Config>[];
   /** Throws ConfigError for what can't work; the node is red then and refuses every record. */
   start(context: StageContext<Config>): StageWork;
-}
-
-function stageError(error: RecordError, stage: Stage, msg: Message): StageError {
-  const raw = rawOf(msg);
-  const isDecoded = stage !== 'CodecDecode';
-  return new StageError(error.code, error.message, {
-    stage,
-    cause: error.cause,
-    ...(isDecoded ? { tuple: msg.payload } : {}),
-    ...(raw === undefined ? {} : { raw }),
-  });
 }
 
 function run<Config extends { readonly name: string }>(

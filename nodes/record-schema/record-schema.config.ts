@@ -1,4 +1,4 @@
-import { choice, flag, text, type Fields } from '#lib/config/fields';
+import { choice, flag, text, type Conflict, type Fields } from '#lib/config/fields';
 
 export interface RecordSchemaConfig {
   readonly name: string;
@@ -16,3 +16,18 @@ export const fields: Fields<RecordSchemaConfig> = {
   onInvalid: choice('rule', ['rule', 'fail', 'nullify']),
   coerce: flag(false),
 };
+
+function isJsonObject(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}
+
+/** What the form can tell; whether the schema compiles is found at the deploy. */
+export function problemsOf({ schema }: RecordSchemaConfig): Conflict<RecordSchemaConfig>[] {
+  if (schema === '' || isJsonObject(schema)) return [];
+  return [{ property: 'schema', key: 'notJson', text: 'is not a JSON object' }];
+}

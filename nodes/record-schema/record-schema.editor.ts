@@ -1,9 +1,10 @@
 import { defineNode } from '../../lib/editor/define-node';
-import { fields } from './record-schema.config';
+import { fields, problemsOf } from './record-schema.config';
 
 defineNode('record-schema', {
   kind: 'stage',
   fields,
+  problemsOf,
   inputs: 1,
   outputs: 1,
   label: () => '',

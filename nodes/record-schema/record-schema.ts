@@ -2,12 +2,13 @@ import { registerStage } from '#lib/node-red/record-stage';
 import { dropsWhatFails } from '#lib/node-red/tab-policy';
 import type { NodeRED } from '#lib/node-red/types';
 import { compileSchema } from '#lib/record/schema';
-import { fields } from './record-schema.config';
+import { fields, problemsOf } from './record-schema.config';
 
 export = function register(RED: NodeRED): void {
   registerStage(RED, 'record-schema', {
     stage: 'SchemaValidation',
     fields,
+    problemsOf,
     start({ node, config, runtime, name, line }) {
       const { schema, coerce, onInvalid } = config;
       const compiled = compileSchema(schema, { coerce, clone: (value) => RED.util.cloneMessage(value) });

@@ -21,6 +21,8 @@ export interface RestSinkConfig {
   readonly onFull: 'block' | 'evict_oldest';
   /** Records in one request; more than one are sent as a JSON array. */
   readonly batch: number;
+  /** Mustache over the record; empty: the payload as it is. One that begins with `{` or `[`, but no tag, is JSON. */
+  readonly template: string;
   /** `2xx`, `200, 202`, `2xx, 409`. */
   readonly successCodes: string;
   /** Whether every 4xx is the record's fault, or wrong credentials and addresses keep it. */
@@ -44,6 +46,7 @@ export const fields: Fields<RestSinkConfig> = {
   maxBacklog: number(1024, { min: 1, max: 1_000_000 }),
   onFull: choice('block', ['block', 'evict_oldest']),
   batch: number(1, { min: 1, max: 10_000 }),
+  template: text('', { verbatim: true }),
   successCodes: text('2xx', { pattern: STATUS_CODES }),
   clientErrors: choice('kept', ['kept', 'permanent']),
 };

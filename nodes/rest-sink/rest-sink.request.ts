@@ -1,4 +1,6 @@
 import { ConfigError, DeliveryError } from '#lib/errors/errors';
+import type { Message } from '#lib/node-red/types';
+import { compileTemplate } from '#lib/record/template';
 import type { RestSinkConfig } from './rest-sink.config';
 
 export interface RestCredentials {
@@ -107,6 +109,26 @@ export function encodePayload(payload: unknown): EncodedPayload {
 export function encodeElement(payload: unknown): EncodedPayload {
   const json = payload instanceof Uint8Array ? asJsonText(payload) : toJson(payload);
   return { bytes: Buffer.from(json), contentType: 'application/json' };
+}
+
+const IS_JSON_TEMPLATE = /^\s*(?:\{(?!\{)|\[)/;
+
+/**
+ * How a node makes bodies: of a template, else of the payload. Throws ConfigError for a template that isn't closed; the
+ * result throws RecordError for a record that can't be written with it, DeliveryError (permanent) for a payload.
+ */
+export function encoderFor({
+  template,
+  batch,
+}: Pick<RestSinkConfig, 'template' | 'batch'>): (msg: Message) => EncodedPayload {
+  if (template === '') {
+    const encode = batch > 1 ? encodeElement : encodePayload;
+    return ({ payload }) => encode(payload);
+  }
+  const output = batch > 1 || IS_JSON_TEMPLATE.test(template) ? 'json' : 'string';
+  const write = compileTemplate(template, { output, strict: true });
+  const contentType = output === 'json' ? 'application/json' : 'text/plain; charset=utf-8';
+  return (msg) => ({ bytes: Buffer.from(write(msg.payload, msg).text), contentType });
 }
 
 const OPEN = Buffer.from('[');

@@ -5,12 +5,14 @@ import type { Delivered } from '#lib/delivery/stamp';
 import { faultText } from '#lib/node-red/fault-text';
 import { onInput } from '#lib/node-red/input';
 import { runtimeOf, type SluiceRuntime } from '#lib/node-red/runtime';
+import { stageError } from '#lib/node-red/stage-error';
 import { statusLine } from '#lib/node-red/status';
 import type { Message, NodeRED, RuntimeNode, Send } from '#lib/node-red/types';
+import { RecordError } from '#lib/record/record-error';
 import { RestClient, type Answer } from './rest-sink.client';
 import { credentials, fields, problemsOf, successTest, type RestSinkConfig } from './rest-sink.config';
 import { proxyOptions, tlsOptions } from './rest-sink.connection';
-import { encodeElement, encodePayload, requestTemplate } from './rest-sink.request';
+import { encoderFor, requestTemplate, type EncodedPayload } from './rest-sink.request';
 import { RestSink } from './rest-sink.sink';
 import { lookOf } from './rest-sink.status';
 
@@ -75,7 +77,7 @@ function start(RED: NodeRED, node: RuntimeNode, config: RestSinkConfig): void {
   const unregister = runtime.registry.addSink(sink);
   const line = statusLine(node);
   const translate = (key: string) => RED._(key);
-  const encode = config.batch > 1 ? encodeElement : encodePayload;
+  const encode = encoderFor(config);
   let failure: string | undefined;
 
   const show = () => {
@@ -83,10 +85,18 @@ function start(RED: NodeRED, node: RuntimeNode, config: RestSinkConfig): void {
     line.show(mood, label ?? `rest-sink.status.${key}`);
   };
 
+  function encodeOrFail(msg: Message): EncodedPayload {
+    try {
+      return encode(msg);
+    } catch (error) {
+      throw error instanceof RecordError ? stageError(error, 'DataTemplate', msg) : error;
+    }
+  }
+
   async function deliver(msg: Message, send: Send): Promise<void> {
     const trace = runtime.lineage.traceOf(msg);
     trace?.takeHold(node.id);
-    const encoded = encode(msg.payload);
+    const encoded = encodeOrFail(msg);
     const deliveryId = trace?.deliveryId(node.id, encoded.bytes) ?? ulid();
     const source = trace?.stamp.source ?? 'untracked';
     const resumeTimeout = trace?.pauseTimeout();

@@ -157,14 +157,20 @@ describe.skipIf(!chromium)('in the editor', () => {
 
     it('is marked invalid, with the reason, by a value that will not do', async () => {
       const { page } = browser;
-      const number = names.find((name) => typeof fields[name]?.default === 'number') ?? '';
-      const id = await addNode(page, type, { ...needed, [number]: 'many' });
-      expect(await validity(page, id)).toEqual({ valid: false, reasons: ['Must be a number'] });
+      const number = names.find((name) => typeof fields[name]?.default === 'number');
+      // A type without any number has something that is required.
+      const required = Object.keys(needed)[0] ?? '';
+      const [name, wrong, reason, right] =
+        number === undefined
+          ? [required, '', 'Required', String(needed[required])]
+          : [number, 'many', 'Must be a number', '7'];
+      const id = await addNode(page, type, { ...needed, [name]: wrong });
+      expect(await validity(page, id)).toEqual({ valid: false, reasons: [reason] });
       await openDialog(page, id);
-      const input = page.locator(`#node-input-${number}`);
+      const input = page.locator(`#node-input-${name}`);
       expect(await input.getAttribute('aria-invalid')).toBe('true');
-      expect(await page.locator(`#node-input-${number}-reason`).innerText()).toBe('Must be a number');
-      await input.fill('7');
+      expect(await page.locator(`#node-input-${name}-reason`).innerText()).toBe(reason);
+      await input.fill(right);
       expect(await input.getAttribute('aria-invalid')).toBe('false');
       await closeDialog(page);
       expect(await validity(page, id)).toEqual({ valid: true, reasons: [] });

@@ -49,5 +49,6 @@ export const NEEDED: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   'signed-webhook': { hook: 'orders', credentials: { secret: 'it-is-a-secret' } },
   'ingest-api': { source: 'plant-1', credentials: { token: 'it-is-a-token' } },
   'record-schema': { schema: '{"temp": "float"}' },
+  'record-template': { template: '{{temp}}' },
   'rest-sink': { url: 'http://127.0.0.1:9/' },
 };

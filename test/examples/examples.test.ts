@@ -188,6 +188,8 @@ describe('in Node-RED', () => {
     await waitFor('the malformed reading', () => debug('record-stages', 'failed').length === 1);
     press('wrong type');
     await waitFor('the wrong type', () => debug('record-stages', 'failed').length === 2);
+    press('no unit');
+    await waitFor('the missing unit', () => debug('record-stages', 'failed').length === 3);
     expect(debug('record-stages', 'passed')[0]).toContain('21.5');
   });
 

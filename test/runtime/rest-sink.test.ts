@@ -84,6 +84,17 @@ describe('rest-sink in Node-RED', () => {
     expect(caught).toEqual([]);
   });
 
+  it('R6 sends what its template makes, and fails a record that lacks a variable at stage DataTemplate', async () => {
+    const { caught } = await deploySink({ url: destination.url, template: '{"celsius": {{temp}}}' });
+    send({ payload: { temp: 21.5 } });
+    await waitFor('the request', () => destination.requests.length === 1);
+    expect(destination.requests[0]).toMatchObject({ text: '{"celsius": 21.5}' });
+    send({ payload: { other: 1 } });
+    await waitFor('the failure', () => caught.length === 1);
+    expect(caught[0]).toMatchObject({ payload: { other: 1 }, error: { code: 'ERR_SLUICE_TEMPLATE_FAILED' } });
+    expect(destination.requests.length).toBe(1);
+  });
+
   it('NR-11 gives the catch node the original message and the code of the error', async () => {
     destination.answer(() => ({ status: 422 }));
     const { delivered, caught } = await deploySink({ url: destination.url });
