@@ -123,9 +123,9 @@ export class HttpFront {
 
   /** The request's path below httpNodeRoot if it is in our name space. */
   #ownPath(url: string): string | undefined {
-    if (!url.startsWith(this.#base)) return undefined;
-    const end = url.indexOf('?');
-    const path = url.slice(this.#base.length, end < 0 ? undefined : end);
+    const whole = pathOf(url);
+    if (!whole.startsWith(this.#base)) return undefined;
+    const path = whole.slice(this.#base.length);
     if (!PREFIXES.some((prefix) => path.startsWith(prefix))) return undefined;
     return path.endsWith('/') ? path.slice(0, -1) : path;
   }
@@ -148,6 +148,25 @@ export class HttpFront {
     };
     run(0)();
   }
+}
+
+const SCHEME_AND_HOST = /^https?:\/\/[^/?#]*/i;
+const ESCAPED = /%[0-9a-f]{2}/gi;
+const UNRESERVED = /[A-Za-z0-9._~-]/;
+
+/**
+ * The path of a request target, without its query. A proxy may send the whole URL (RFC 9112 3.2.2), and a client may
+ * escape characters that need it not, which makes no difference (RFC 3986 6.2.2.2).
+ */
+function pathOf(target: string): string {
+  const from = target.startsWith('/') ? target : target.replace(SCHEME_AND_HOST, '');
+  const end = from.indexOf('?');
+  const path = end < 0 ? from : from.slice(0, end);
+  if (!path.includes('%')) return path;
+  return path.replace(ESCAPED, (escaped) => {
+    const char = String.fromCharCode(Number.parseInt(escaped.slice(1), 16));
+    return UNRESERVED.test(char) ? char : escaped;
+  });
 }
 
 function corsHandler(options: unknown): HttpHandler {

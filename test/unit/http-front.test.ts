@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { HttpFront } from '#lib/node-red/http-front';
 import type { NodeRED } from '#lib/node-red/types';
 import { post } from '../harness/http';
+import { rawClient } from '../harness/raw-http';
 
 interface Setup {
   readonly settings?: Record<string, unknown>;
@@ -38,10 +39,11 @@ async function start({ settings = {}, nodeRoot = '/', before, ready = true }: Se
   const server = createServer(root);
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { port } = server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}`;
   const call = (path = '/api/hooks/orders', headers: Record<string, string> = {}) =>
     post(url + path, '{ "a" : 1.0 }', { headers: { 'content-type': 'application/json', ...headers } });
-  return { root, httpNode, front, unmount, call };
+  return { root, httpNode, front, unmount, call, port };
 }
 
 const refuse: RequestHandler = (_req, res) => void res.status(401).end('auth');
@@ -57,6 +59,22 @@ describe('the HTTP door', () => {
     expect(answer.text).toBe('{ "a" : 1.0 }');
     // Express puts its header on in the first layer that is passed by.
     expect(answer.headers['x-powered']).toBe('none');
+  });
+
+  it.each([
+    ['the whole URL, as a proxy sends it', 'http://example.org/red/api/hooks/orders', 200],
+    ['a query behind it', 'HTTPS://example.org:1880/red/api/hooks/orders?a=/b', 200],
+    ['escaped characters that need it not', '/red/api/hooks/%6Frders', 200],
+    ['an escaped slash, which is none', '/red/api/hooks%2Forders', 404],
+    ['another root', 'http://example.org/api/hooks/orders', 404],
+  ])('finds its path in a request target: %s', async (_what, target, status) => {
+    for (const settings of [{}, { httpNodeMiddleware: tag }]) {
+      const { port } = await start({ nodeRoot: '/red', settings });
+      const client = await rawClient(port);
+      client.write(`POST ${target} HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}`);
+      expect(await client.answers()).toEqual([status]);
+      client.destroy();
+    }
   });
 
   it('serves below httpNodeRoot, and only there', async () => {
