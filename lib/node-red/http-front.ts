@@ -55,7 +55,9 @@ export class HttpFront {
     }
     const mounted = { endpoint, takesTail };
     this.#endpoints.set(path, mounted);
-    this.refresh();
+    const isFirst = this.#endpoints.size === 1;
+    // Only of this path: all of them each time would take seconds with thousands of sources.
+    this.#direct = this.#place() && (isFirst || this.#direct) && this.#isClear([path]);
     return () => {
       if (this.#endpoints.get(path) === mounted) this.#endpoints.delete(path);
     };
@@ -68,6 +70,11 @@ export class HttpFront {
 
   /** Puts the layers where they belong; apps and middleware may have been added since. Called at each deploy. */
   refresh(): void {
+    this.#direct = this.#place() && this.#isClear([...this.#endpoints.keys()]);
+  }
+
+  /** False where there is no root app to stand in front of. */
+  #place(): boolean {
     const httpNode = this.RED.httpNode as unknown as ExpressApp;
     if (!this.#onHttpNode) {
       this.#onHttpNode = true;
@@ -75,17 +82,22 @@ export class HttpFront {
     }
     const root = rootApp(httpNode);
     const stack = appStack(root);
-    this.#direct = false;
-    if (!stack || root === httpNode) return;
+    if (!stack || root === httpNode) return false;
     if (!stack.some((layer) => layer.handle === this.#first)) root.use(this.#first);
     const at = stack.findIndex((layer) => layer.handle === this.#first);
     const [own] = stack.splice(at, 1);
     if (own) stack.unshift(own);
+    return true;
+  }
+
+  /** Whether a request on one of these paths may be answered at the top. */
+  #isClear(paths: readonly string[]): boolean {
+    const httpNode = this.RED.httpNode as unknown as ExpressApp;
     const { httpNodeAuth, httpNodeMiddleware, httpNodeCors, httpAdminMiddleware } = this.RED.settings;
-    const bare = !httpNodeAuth && !httpNodeMiddleware && !httpNodeCors && !httpAdminMiddleware;
-    const inside = [...this.#endpoints.keys()].flatMap((path) => [path, `${path}/record`]);
-    this.#direct =
-      bare && isTransparent(root, httpNode, [this.#first, this.#behindMiddleware], this.#base, inside);
+    if (httpNodeAuth || httpNodeMiddleware || httpNodeCors || httpAdminMiddleware) return false;
+    const inside = paths.flatMap((path) => [path, `${path}/record`]);
+    const own = [this.#first, this.#behindMiddleware];
+    return isTransparent(rootApp(httpNode), httpNode, own, this.#base, inside);
   }
 
   /** Top of the root app. */
