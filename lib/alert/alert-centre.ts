@@ -28,6 +28,14 @@ export interface AlertCentreDeps {
   readonly dropped: (place: string, reason: LossReason, records: number) => void;
 }
 
+/** A condition that lasts, by what the log was told last. */
+export interface OpenAlert {
+  readonly kind: Condition['kind'];
+  readonly what: string;
+  readonly level: Level;
+  readonly place: PlaceName;
+}
+
 interface Listener {
   readonly machine: AlertMachine;
   /** Undefined while its node is away during a deploy. */
@@ -80,6 +88,16 @@ export class AlertCentre {
   /** How many conditions a listener was told of that last. */
   openFor(id: string): number {
     return this.#listeners.get(id)?.machine.open ?? 0;
+  }
+
+  /** All that is wrong now. */
+  open(): readonly OpenAlert[] {
+    return [...this.#places.values()].flatMap((place) =>
+      [...place.conditions.values()]
+        .map((condition) => ({ condition, level: this.#own.machine.levelOf(keyOf(place, condition)) }))
+        .filter(({ level }) => level !== 'ok')
+        .map(({ condition: { kind, what }, level }) => ({ kind, what, level, place: place.name })),
+    );
   }
 
   /** The periodic look at everything. */

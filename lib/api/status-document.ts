@@ -1,4 +1,8 @@
-import type { Sink, SinkStatus, Source } from '../delivery/contract';
+import type { OpenAlert } from '../alert/alert-centre';
+import type { SinkStatus, Source } from '../delivery/contract';
+import type { Registry } from '../delivery/registry';
+
+type Entry = Readonly<Record<string, unknown>>;
 
 /** `GET /sluice/api/status`: names and nesting are the source document's (O23, O40-O42). */
 export interface StatusDocument {
@@ -6,10 +10,10 @@ export interface StatusDocument {
   readonly push_queue?: SinkStatus;
   /** The same fields again, under the name that older dashboards read. */
   readonly push_status?: SinkStatus;
-  readonly sinks: readonly Readonly<Record<string, unknown>>[];
-  readonly sources: readonly Readonly<Record<string, unknown>>[];
+  readonly sinks: readonly Entry[];
+  readonly sources: readonly Entry[];
   readonly engine: {
-    readonly webhooks: readonly Readonly<Record<string, unknown>>[];
+    readonly webhooks: readonly Entry[];
     readonly stats: {
       readonly backpressured: number;
       readonly backpressure_lost: number;
@@ -17,31 +21,34 @@ export interface StatusDocument {
       readonly late_sends: number;
     };
   };
+  /** What is wrong at the moment. */
+  readonly alerts: readonly OpenAlert[];
 }
 
 const PUSH_QUEUE = 'push-queue';
 const HTTP_SOURCES = new Set(['signed-webhook', 'ingest-api']);
 
-const count = (status: Readonly<Record<string, unknown>>, field: string) => {
+const count = (status: Entry, field: string) => {
   const value = status[field];
   return typeof value === 'number' ? value : 0;
 };
 
+const entryOf = (source: Source) => {
+  const { id, name, type, z } = source;
+  return { id, name, type, z, ...source.status() };
+};
+
 /** Puts the registry's members into the status document. The first queue is `push_queue`; all are in `sinks`. */
 export function statusDocument(
-  ready: boolean,
-  sinks: readonly Sink[],
-  sources: readonly Source[],
+  { ready, sinks, sources }: Pick<Registry, 'ready' | 'sinks' | 'sources'>,
   lateSends: number,
+  alerts: readonly OpenAlert[],
 ): StatusDocument {
   const sinkEntries = sinks.map((sink) => {
     const { id, name, type, z, policy } = sink;
     return { id, name, type, z, on_full: policy, ...sink.status() };
   });
-  const sourceEntries = sources.map((source) => {
-    const { id, name, type, z } = source;
-    return { id, name, type, z, ...source.status() };
-  });
+  const sourceEntries = sources.map(entryOf);
   const queues = sinks.filter((sink) => sink.type === PUSH_QUEUE);
   const push = (queues.find((queue) => queue.name === 'push') ?? queues[0])?.status();
   const sum = (field: string) => sourceEntries.reduce((total, entry) => total + count(entry, field), 0);
@@ -58,5 +65,13 @@ export function statusDocument(
         late_sends: lateSends,
       },
     },
+    alerts,
   };
+}
+
+/** Of `GET /sluice/api/schedules`: sources that run by the clock, with what became of their last tick. */
+export function schedulesOf(sources: readonly Source[]): readonly Entry[] {
+  return sources
+    .filter(({ type }) => type === 'schedule-source')
+    .map((source) => ({ last_result: null, ...entryOf(source) }));
 }

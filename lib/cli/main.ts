@@ -1,25 +1,23 @@
 #!/usr/bin/env node
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
+import { packageVersion } from '../config/package-version';
 import { SluiceError } from '../errors/errors';
 import { CheckFailed, EXIT } from './exit-status';
+import { healthCommand } from './health.command';
 import { queueCommand } from './queue.command';
 import { reachCommand } from './reach.command';
-
-function version(): string {
-  const manifest = readFileSync(join(__dirname, '../../../package.json'), 'utf8');
-  return (JSON.parse(manifest) as { version: string }).version;
-}
+import { statusCommand } from './status.command';
 
 function program(): Command {
   const sluice = new Command('sluice')
     .description('Looks after Node-RED flows that deliver at least once with Sluice.')
-    .version(version(), '-V, --version', 'print the version')
+    .version(packageVersion(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .helpCommand('help [command]', 'print help for a command')
+    .addCommand(healthCommand())
     .addCommand(queueCommand())
     .addCommand(reachCommand())
+    .addCommand(statusCommand())
     .addHelpText(
       'after',
       '\nExit status: 0 ok, 1 the check failed, 2 usage, unreadable file or no connection.',

@@ -27,6 +27,18 @@ export interface SinkStatus {
   readonly [field: string]: unknown;
 }
 
+/** A record that waits in a queue, as `GET /sluice/queues/{id}/records` shows it. */
+export interface WaitingRecord {
+  /** `queued`, `out` for delivery, or `parked` until its next try. */
+  readonly state: 'queued' | 'out' | 'parked';
+  readonly age_secs: number;
+  /** Deliveries tried so far. */
+  readonly attempts: number;
+  readonly bytes: number;
+  /** What tells it from others without its payload: ids, topic, account and the like. */
+  readonly [field: string]: unknown;
+}
+
 /** A node that takes custody of a record: it stores it, or its destination confirmed it. */
 export interface Sink {
   readonly id: string;
@@ -47,6 +59,11 @@ export interface Sink {
   /** Counts a record refused at the door on this sink's account. */
   countBlocked(records: number): void;
   status(): SinkStatus;
+  /** The oldest `limit` records that wait, with their messages only if asked, and how many there are. */
+  waiting?(
+    limit: number,
+    withPayload: boolean,
+  ): Promise<{ readonly records: readonly WaitingRecord[]; readonly total: number }>;
 }
 
 /** A node that admits records and owes their origin a verdict. */

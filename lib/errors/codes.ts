@@ -120,7 +120,14 @@ export const ERROR_CODES = {
   // flow-graph
   ERR_SLUICE_FLOW_SOURCE_UNKNOWN: 'no enabled node of the flow has this id or name',
   ERR_SLUICE_FLOW_SOURCE_AMBIGUOUS: 'several nodes of the flow go by this name',
+  // admin API
+  ERR_SLUICE_API_QUERY: 'a query parameter or body of the admin API is not as it should be',
+  ERR_SLUICE_API_FORBIDDEN: 'a request to the admin API lacks a permission',
+  ERR_SLUICE_API_FAILED: 'the admin API could not make an answer',
+  ERR_SLUICE_QUEUE_UNKNOWN: 'no queue has this id or name',
   // cli
+  ERR_SLUICE_CLI_UNREACHABLE: 'Node-RED does not answer the command line',
+  ERR_SLUICE_CLI_REFUSED: 'Node-RED refuses what the command line asked for',
   ERR_SLUICE_CLI_FILE_UNREADABLE: 'the file cannot be read',
   ERR_SLUICE_CLI_NOT_A_FLOW: 'the file holds no Node-RED flow',
 } as const;

@@ -1,8 +1,10 @@
 import { Histogram, Registry } from 'prom-client';
 import type { Level } from '../alert/levels';
 import type { LossReason } from '../alert/losses';
+import { STAGES, type Stage } from '../errors/stages';
 import { counterCells } from './counter-cells';
 import { COUNTERS, HISTOGRAMS } from './names';
+import { registerRoutingGauges, type RouterReading } from './routing-gauges';
 import { registerQueueGauges, type QueueReading } from './queue-gauges';
 
 /** How one delivery of a record ended: its verdict, a failure by its class. */
@@ -40,9 +42,20 @@ export interface Metrics {
   /** Records a push queue evicted; count them as dropped too. */
   queueGaps(queue: string, records?: number): void;
   alertRaised(level: Level): void;
+  /** Makes the series of a rule exist at 0, of all five stages; call it for each tab with nodes of ours. */
+  declareRule(rule: string): void;
+  /** Records that went to the dead letters of a rule. */
+  dlqRecords(rule: string, stage: Stage, records?: number): void;
+  dlqSinkFailures(rule: string, failures?: number): void;
 
   /** Publishes a queue's gauges, read at each scrape, until the returned function is called. */
   watchQueue(queue: string, read: () => QueueReading): () => void;
+
+  /** Publishes a router's numbers, here and in the health document, until the returned function is called. */
+  watchRouter(id: string, read: () => RouterReading): () => void;
+  routers(): readonly RouterReading[];
+  /** A way that records take instead of a more durable one while that is down. */
+  watchBridge(bridge: string, isDegraded: () => boolean): () => void;
 
   /** Media type of `render`'s text. */
   readonly contentType: string;
@@ -69,6 +82,8 @@ export function createMetrics({ aliases = true, now = Date.now }: MetricsOptions
   const lateSends = counterCells(COUNTERS.lateSends, registry, aliases);
   const gaps = counterCells(COUNTERS.gaps, registry, aliases);
   const alerts = counterCells(COUNTERS.alerts, registry, aliases);
+  const dlqRecords = counterCells(COUNTERS.dlqRecords, registry, aliases);
+  const dlqSinkFailures = counterCells(COUNTERS.dlqSinkFailures, registry, aliases);
   const { name, help, labels } = HISTOGRAMS.deliveryDuration;
   const duration = new Histogram({
     name,
@@ -80,6 +95,9 @@ export function createMetrics({ aliases = true, now = Date.now }: MetricsOptions
   });
   const readers = new Map<string, () => QueueReading>();
   registerQueueGauges(readers, registry, now);
+  const routers = new Map<string, () => RouterReading>();
+  const bridges = new Map<string, () => boolean>();
+  registerRoutingGauges(routers, bridges, registry, aliases);
   for (const level of LEVELS) alerts.add(0, level);
 
   return {
@@ -103,15 +121,28 @@ export function createMetrics({ aliases = true, now = Date.now }: MetricsOptions
     lateSend: (source) => lateSends.add(1, source),
     queueGaps: (queue, records = 1) => gaps.add(records, queue),
     alertRaised: (level) => alerts.add(1, level),
-    watchQueue(queue, read) {
-      readers.set(queue, read);
-      gaps.add(0, queue);
-      return () => {
-        // A redeployed node may have taken the name over already.
-        if (readers.get(queue) === read) readers.delete(queue);
-      };
+    declareRule(rule) {
+      for (const { label } of Object.values(STAGES)) dlqRecords.add(0, rule, label);
+      dlqSinkFailures.add(0, rule);
     },
+    dlqRecords: (rule, stage, records = 1) => dlqRecords.add(records, rule, STAGES[stage].label),
+    dlqSinkFailures: (rule, failures = 1) => dlqSinkFailures.add(failures, rule),
+    watchQueue(queue, read) {
+      gaps.add(0, queue);
+      return put(readers, queue, read);
+    },
+    watchRouter: (id, read) => put(routers, id, read),
+    routers: () => [...routers.values()].map((read) => read()),
+    watchBridge: (bridge, isDegraded) => put(bridges, bridge, isDegraded),
     contentType: registry.contentType,
     render: () => registry.metrics(),
+  };
+}
+
+/** Keeps a reader until the returned function is called, or a redeployed node has taken its place. */
+function put<Read>(readers: Map<string, Read>, key: string, read: Read): () => void {
+  readers.set(key, read);
+  return () => {
+    if (readers.get(key) === read) readers.delete(key);
   };
 }

@@ -49,6 +49,17 @@ export const COUNTERS = {
     'opex_connector_push_queue_gaps_total',
   ),
   alerts: named('sluice_alerts_total', ['level'], 'Alert notices by level'),
+  dlqRecords: named(
+    'sluice_dlq_records_total',
+    ['rule', 'stage'],
+    'Records of a rule that went to its dead letters, by the stage that failed',
+    'rekuiper_rule_dlq_records_total',
+  ),
+  dlqSinkFailures: named(
+    'sluice_dlq_sink_failures_total',
+    ['rule'],
+    'Envelopes that the action behind a dlq node failed to take',
+  ),
 } as const;
 
 export const HISTOGRAMS = {
@@ -66,4 +77,23 @@ export const QUEUE_GAUGES = {
   fillRatio: named('sluice_queue_fill_ratio', ['queue'], 'Bytes waiting as a share of the quota'),
   oldestAge: named('sluice_queue_oldest_record_age_seconds', ['queue'], 'Age of the oldest record waiting'),
   level: named('sluice_queue_level', ['queue'], 'Alert level: 0 ok, 1 high, 2 full'),
+} as const;
+
+export const ROUTING_GAUGES = {
+  failed: named(
+    'sluice_routing_failed_queue',
+    [],
+    'Records parked by an unexpected failure of the routing',
+    'fireflo_routing_failed_queue',
+  ),
+  retry: named(
+    'sluice_routing_retry_queue',
+    [],
+    'Records that wait for another try after no supplier matched',
+    'fireflo_routing_retry_queue',
+  ),
+} as const;
+
+export const BRIDGE_GAUGES = {
+  degraded: named('sluice_bridge_degraded', ['bridge'], '1 while records take a less durable way, else 0'),
 } as const;

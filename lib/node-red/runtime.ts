@@ -1,5 +1,9 @@
 import { AlertCentre } from '../alert/alert-centre';
 import { PART_OF_RUNTIME } from '../alert/alert-text';
+import { healthRoutes } from '../api/routes/health.routes';
+import { queueRoutes } from '../api/routes/queues.routes';
+import { statusRoutes } from '../api/routes/status.routes';
+import { packageVersion } from '../config/package-version';
 import { createLineage } from '../delivery/lineage/lineage';
 import type { Lineage } from '../delivery/lineage/contract';
 import { Registry } from '../delivery/registry';
@@ -84,7 +88,13 @@ function createRuntime(RED: NodeRED): SluiceRuntime {
       placeOf: (id) => alerts.about(id) ?? runtimePlace,
     }),
   );
-  mountAdminRoutes(RED, registry, lineage, settings);
+  const lateSends = () => lineage.lateSends;
+  const routes = [
+    ...statusRoutes({ registry, alerts, lateSends }),
+    ...healthRoutes({ registry, alerts, metrics }),
+    ...queueRoutes({ registry }),
+  ];
+  mountAdminRoutes(RED, routes, settings, packageVersion());
   return {
     settings,
     registry,

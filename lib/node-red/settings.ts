@@ -10,6 +10,10 @@ export interface SluiceSettings {
   readonly subflowReach: 'conservative' | 'exact';
   /** Serve the admin documents at the source documents' own paths too (`/api/status`, …). */
   readonly documentPaths: boolean;
+  /** Serve metrics and health beside the webhooks, without a login, instead of on the admin side. */
+  readonly publicMetrics: boolean;
+  /** Bearer token that opens what only reads, and never expires. Empty: none. */
+  readonly readToken: string;
   /** Bytes of request bodies that are being read and not yet authenticated, for all sources together. */
   readonly bodyBudgetMb: number;
   readonly inboxQuotaMb: number;
@@ -22,6 +26,8 @@ const fields: Fields<SluiceSettings> = {
   dataDir: text(),
   subflowReach: choice('conservative', ['conservative', 'exact']),
   documentPaths: flag(false),
+  publicMetrics: flag(false),
+  readToken: text(),
   bodyBudgetMb: number(64, { min: 1 }),
   inboxQuotaMb: number(500, { min: 1 }),
   minFreeDiskMb: number(200),

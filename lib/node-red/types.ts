@@ -82,6 +82,8 @@ export interface FlowsEvent {
 export interface HttpRequest extends IncomingMessage {
   params?: Record<string, string>;
   body?: unknown;
+  /** What `needsPermission` found out of the user. */
+  authInfo?: { readonly scope?: unknown };
 }
 export type HttpHandler = (req: HttpRequest, res: ServerResponse, next: (error?: unknown) => void) => void;
 export interface HttpApp {
@@ -98,6 +100,7 @@ export interface HttpApp {
 export interface RuntimeSettings {
   readonly userDir?: string;
   readonly httpNodeRoot?: string | false;
+  readonly httpAdminRoot?: string | false;
   readonly sluice?: Readonly<Record<string, unknown>>;
   readonly contextStorage?: Readonly<Record<string, unknown>>;
   readonly [setting: string]: unknown;
