@@ -110,6 +110,7 @@ class HttpSource implements Source {
     this.#untracked = new UntrackedNotice(node, runtime.registry, parts.config.treatLegacyAsDone);
     this.#warn = calmLog((text) => node.warn(text));
     if (this.#usesInbox) {
+      runtime.leftBehind.takeOver(parts.path);
       this.#access = new SourceInbox(runtime.inbox, () => this.#show());
       this.#access.opened.then(
         (inbox) => {
@@ -170,7 +171,15 @@ class HttpSource implements Source {
     clearInterval(this.#checking);
     this.line.close();
     this.pause();
+    this.#leaveBehind(this.#inbox?.countsOf(this.#sourceKey).pending ?? 0);
     await this.#access?.release(this.#runner?.settled());
+  }
+
+  #leaveBehind(pending: number): void {
+    if (pending === 0) return;
+    const { path } = this.parts;
+    const text = `${pending} accepted records of ${path} stay in the inbox until a node answers there on receipt again`;
+    this.runtime.leftBehind.leave(path, text);
   }
 
   /** Rows and remembered verdicts belong to the address: it stays when a node is replaced or imported again. */
@@ -188,7 +197,9 @@ class HttpSource implements Source {
     this.#inbox = inbox;
     const admit = (bytes: number) => this.runtime.registry.admit(this.id, bytes, 1);
     const dedupeMs = config.dedupeHours * HOUR_MS;
-    if (inbox && config.respond === 'on_receipt') {
+    // Records from when it still answered on receipt run as well.
+    const hasPending = () => inbox !== undefined && inbox.countsOf(this.#sourceKey).pending > 0;
+    if (inbox && (config.respond === 'on_receipt' || hasPending())) {
       this.#runner = new InboxRunner(
         { source: this.#sourceKey, window: config.maxInFlight, retries: config.inboxRetries, dedupeMs },
         {

@@ -6,6 +6,7 @@ import { statusRoutes } from '../api/routes/status.routes';
 import { packageVersion } from '../config/package-version';
 import { createLineage } from '../delivery/lineage/lineage';
 import type { Lineage } from '../delivery/lineage/contract';
+import { LeftBehind } from '../delivery/left-behind';
 import { Registry } from '../delivery/registry';
 import { openInbox } from '../inbox/inbox';
 import { createMetrics, type Metrics } from '../metrics/metrics';
@@ -33,6 +34,7 @@ export interface SluiceRuntime {
   /** The one way to tell of what is wrong: bounded queues, losses, faults. */
   readonly alerts: AlertCentre;
   readonly front: HttpFront;
+  readonly leftBehind: LeftBehind;
   /** Bytes of request bodies that are being read, for all sources together. */
   readonly bodyBudget: Quota;
   readonly inbox: SharedInbox;
@@ -68,6 +70,7 @@ function createRuntime(RED: NodeRED): SluiceRuntime {
     packagedConfigs: (flows) => untrackable.packagedConfigs(flows),
     onFault: (fault) => RED.log.error(`sluice lineage: ${String(fault)}`),
   });
+  const leftBehind = new LeftBehind();
   const deploys = new Deploys(RED.events);
   // Before the registry's listeners: what those resume is followed from its first message on.
   lineage.install();
@@ -76,6 +79,7 @@ function createRuntime(RED: NodeRED): SluiceRuntime {
     front.refresh();
     registry.flowsStarted(config.flows);
     alerts.deployed();
+    for (const text of leftBehind.told()) RED.log.warn(`[sluice] ${text}`);
   });
   const metrics = createMetrics({ aliases: settings.metricAliases });
   const alerts = createAlerts(RED, metrics);
@@ -102,6 +106,7 @@ function createRuntime(RED: NodeRED): SluiceRuntime {
     metrics,
     alerts,
     front,
+    leftBehind,
     bodyBudget: new Quota(settings.bodyBudgetMb * MB),
     inbox: new SharedInbox(
       alertedInbox(alerts.place({ id: 'inbox', name: 'the inbox', type: PART_OF_RUNTIME }), () =>

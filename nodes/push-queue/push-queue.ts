@@ -37,6 +37,10 @@ export = function register(RED: NodeRED): void {
   RED.nodes.registerType('push-queue', PushQueueNode);
 };
 
+function leftText(queue: string, records: number): string {
+  return `${records} records stay in the queue "${queue}" until a push queue has that queue name again`;
+}
+
 function describe(error: unknown): string {
   return error instanceof SluiceError ? `${error.code}: ${error.message}` : String(error);
 }
@@ -50,7 +54,7 @@ function configOf(saved: object): PushQueueConfig {
 
 function start(RED: NodeRED, node: RuntimeNode, config: PushQueueConfig): void {
   const runtime = runtimeOf(RED);
-  const { registry, lineage, metrics, settings, deploys } = runtime;
+  const { registry, lineage, metrics, settings, deploys, leftBehind } = runtime;
   const name = config.name || 'push';
   const alerts = runtime.alerts.place({
     id: node.id,
@@ -129,6 +133,8 @@ function start(RED: NodeRED, node: RuntimeNode, config: PushQueueConfig): void {
   const ticker = setInterval(show, TICK_MS).unref();
 
   metrics.declareSink(name);
+  const place = `queue ${config.queue}`;
+  if (config.enabled) leftBehind.takeOver(place);
   const removals = [
     registry.addSink(queue),
     registry.addSource(output),
@@ -151,6 +157,7 @@ function start(RED: NodeRED, node: RuntimeNode, config: PushQueueConfig): void {
     const isKept = !config.enabled && !removed && left > 0;
     const otherwise = isKept ? 'linger' : output.inFlight > 0 ? 'when_settled' : 'now';
     alerts.close();
+    if (config.enabled && left > 0) leftBehind.leave(place, leftText(config.queue, left));
     await claim.release(output.settled(), (!removed && deploys.underway) || otherwise);
   };
   node.on('close', (removed, done) => {
