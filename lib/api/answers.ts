@@ -33,11 +33,11 @@ export const rawBodyUnavailable: Answer = {
 };
 
 /** The origin keeps the record and comes back. Key order and names are the contract (O21). */
-export function retryLater({ sink, retryAfterSecs }: Refusal): Answer {
+export function retryLater({ sink, retryAfterSecs, stopped }: Refusal): Answer {
   return {
     status: 503,
     headers: { 'retry-after': String(retryAfterSecs) },
-    body: { ok: false, result: 'retry', sink, retry_after_secs: retryAfterSecs },
+    body: { ok: false, result: stopped ? 'stopped' : 'retry', sink, retry_after_secs: retryAfterSecs },
   };
 }
 

@@ -9,6 +9,8 @@ export interface Refusal {
   /** Name of the sink that can't take it, or `flow` where no sink is to blame. */
   readonly sink: string;
   readonly retryAfterSecs: number;
+  /** A rule on the way is stopped by an error, until someone starts it again. */
+  readonly stopped?: true;
 }
 
 export interface Admitted {
@@ -22,6 +24,11 @@ export type Admission = Admitted | Refusal;
 export function refuse(sink: string, retryAfterSecs: number): Refusal {
   return { admitted: false, sink, retryAfterSecs };
 }
+
+/** Somebody has to look first, so there is no hurry to come back. */
+const STOPPED_RETRY_SECS = 30;
+
+export const ruleStopped: Refusal = { ...refuse('rule', STOPPED_RETRY_SECS), stopped: true };
 
 /**
  * Admits a record to all sinks it can reach, or to none: storing it in one and refusing it for another would

@@ -221,8 +221,8 @@ export class Entry {
   }
 
   /** A full sink may be waited for in the inbox; a flow that isn't running may not be the one that was deployed. */
-  #mayWaitInInbox({ sink }: Refusal): boolean {
-    return this.options.acceptWhileFull && sink !== 'flow';
+  #mayWaitInInbox({ sink, stopped }: Refusal): boolean {
+    return this.options.acceptWhileFull && !stopped && sink !== 'flow';
   }
 
   #settled(record: IncomingRecord, verdict: Verdict): Outcome {

@@ -13,7 +13,7 @@ import {
   type ReachNote,
 } from '../flow-graph/flow-graph';
 import type { FlowConfigNode } from '../node-red/types';
-import { admitTo, refuse, FLOW_RETRY_SECS, type Admission } from './admission';
+import { admitTo, refuse, ruleStopped, FLOW_RETRY_SECS, type Admission } from './admission';
 import type { Sink, Source } from './contract';
 
 export interface RegistryOptions {
@@ -21,6 +21,8 @@ export interface RegistryOptions {
   readonly asyncStores?: AsyncStores;
   /** Untrackable nodes that the flow JSON doesn't show as such: the running node of this id, and those inside it. */
   readonly untrackableLive?: (id: string) => readonly ReachNote[];
+  /** Why records mustn't come to these tabs now: `stopped` rules, or it isn't known yet which are. */
+  readonly barrier?: (tabs: readonly string[]) => 'stopped' | 'unknown' | undefined;
 }
 
 interface SourceReach extends Reach {
@@ -93,6 +95,9 @@ export class Registry {
   admit(sourceId: string, bytes: number, records: number): Admission {
     const reached = this.reachOf(sourceId);
     if (!reached) return refuse('flow', FLOW_RETRY_SECS);
+    const barrier = this.options.barrier?.(reached.tabs);
+    if (barrier === 'stopped') return ruleStopped;
+    if (barrier === 'unknown') return refuse('flow', FLOW_RETRY_SECS);
     if (reached.missing !== undefined) return refuse(reached.missing, FLOW_RETRY_SECS);
     return admitTo(reached.live, bytes, records);
   }
@@ -106,6 +111,15 @@ export class Registry {
     return this.#awaitedBy(this.#graph, queueId).every(
       (id) => this.#sinks.get(id)?.canTake(bytes, records) ?? false,
     );
+  }
+
+  /** Whether a rule on the way of a source's records is stopped. */
+  isStopped(sourceId: string): boolean {
+    return this.options.barrier?.(this.reachOf(sourceId)?.tabs ?? []) === 'stopped';
+  }
+
+  isSink(id: string): boolean {
+    return this.#sinks.has(id);
   }
 
   /** The largest batch of the live sinks that a source reaches, 1 at least. */

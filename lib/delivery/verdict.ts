@@ -8,6 +8,10 @@ export type Verdict =
       readonly failure: FailureClass;
       readonly error: Error;
       readonly retryAfterMs?: number;
+      /** Of a permanent failure: the record is in the dead letters already, its source need not keep it. */
+      readonly kept?: boolean;
+      /** Node that raised the error. */
+      readonly nodeId?: string;
     }
   | {
       readonly kind: 'unknown';

@@ -36,6 +36,17 @@ const ROLES: ReadonlyMap<string, Role> = new Map([
 /** The roles of this package's own nodes. */
 export const roleOf: RoleOf = (type) => ROLES.get(type);
 
+/** Nodes of ours that only pass a record on: what they send to an output without a wire would be lost. */
+const PASSING_ON: ReadonlySet<string> = new Set([
+  'record-decode',
+  'record-schema',
+  'record-transform',
+  'record-template',
+  'supplier-router',
+]);
+
+export const mustPassOn = (type: string): boolean => PASSING_ON.has(type);
+
 /** A queue's first output delivers; the others only tell of records that went elsewhere, and nobody waits for those. */
 export const DELIVERY_PORT = 0;
 

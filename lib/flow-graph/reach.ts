@@ -35,6 +35,8 @@ export interface Reach {
   readonly sinks: readonly string[];
   /** The part of `sinks` that the walk itself met, without those that are in only for safety. */
   readonly certain: readonly string[];
+  /** Tabs that records can come to on the way to them, the source's own included. */
+  readonly tabs: readonly string[];
   /** More than the exact answer, for the reasons in `why`. */
   readonly conservative: boolean;
   readonly why: readonly string[];
@@ -218,6 +220,7 @@ export function reach(graph: FlowGraph, sourceId: string, options: ReachOptions)
   return {
     sinks: [...sinks.map(({ id }) => id), ...packaged.filter(({ owner }) => wide(owner)).map(({ id }) => id)],
     certain,
+    tabs: [...tabs],
     conservative: why.length > 0,
     why,
     ...notesOn(graph, met, options),

@@ -13,9 +13,12 @@ import { createMetrics, type Metrics } from '../metrics/metrics';
 import { Quota } from '../quota/quota';
 import { mountAdminRoutes } from './admin-routes';
 import { Deploys } from './deploys';
+import type { DeadLetters } from './dead-letters';
 import { HttpFront } from './http-front';
 import { alertedInbox } from './inbox-alerts';
+import { keepFailuresIn } from './input';
 import { lateSendReporter } from './late-sends';
+import { openDeadLetters } from './open-dead-letters';
 import { readSettings, type SluiceSettings } from './settings';
 import { SharedInbox } from './shared-inbox';
 import type { FlowsEvent, NodeRED } from './types';
@@ -33,6 +36,8 @@ export interface SluiceRuntime {
   readonly metrics: Metrics;
   /** The one way to tell of what is wrong: bounded queues, losses, faults. */
   readonly alerts: AlertCentre;
+  /** Where records go that can never work. Our nodes' failures get there by themselves. */
+  readonly deadLetters: DeadLetters;
   readonly front: HttpFront;
   readonly leftBehind: LeftBehind;
   /** Bytes of request bodies that are being read, for all sources together. */
@@ -55,10 +60,11 @@ function createRuntime(RED: NodeRED): SluiceRuntime {
   const getNode = (id: string) => RED.nodes.getNode(id);
   const asyncStores = asyncStoresOf(RED.settings);
   const untrackable = new UntrackableNodes(getNode, asyncStores);
-  const registry = new Registry({
+  const registry: Registry = new Registry({
     subflowReach: settings.subflowReach,
     asyncStores,
     untrackableLive: (id) => untrackable.notesAt(id),
+    barrier: (tabs) => deadLetters.room.barrier(tabs),
   });
   const front = new HttpFront(RED, () => registry.ready);
   const lineage = createLineage({
@@ -77,6 +83,7 @@ function createRuntime(RED: NodeRED): SluiceRuntime {
   RED.events.on('flows:stopping', () => registry.flowsStopping());
   RED.events.on('flows:started', ({ config }: FlowsEvent) => {
     front.refresh();
+    deadLetters.flowsStarted(config.flows);
     registry.flowsStarted(config.flows);
     alerts.deployed();
     for (const text of leftBehind.told()) RED.log.warn(`[sluice] ${text}`);
@@ -92,6 +99,8 @@ function createRuntime(RED: NodeRED): SluiceRuntime {
       placeOf: (id) => alerts.about(id) ?? runtimePlace,
     }),
   );
+  const deadLetters = openDeadLetters(RED, { settings, registry, lineage, metrics, alerts, deploys });
+  keepFailuresIn(deadLetters);
   const lateSends = () => lineage.lateSends;
   const routes = [
     ...statusRoutes({ registry, alerts, lateSends }),
@@ -102,9 +111,10 @@ function createRuntime(RED: NodeRED): SluiceRuntime {
   return {
     settings,
     registry,
-    lineage,
+    lineage: deadLetters.keeping(lineage),
     metrics,
     alerts,
+    deadLetters,
     front,
     leftBehind,
     bodyBudget: new Quota(settings.bodyBudgetMb * MB),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { concludeQuiet, concludeTimeout, foldError, toError } from '#lib/delivery/lineage/conclusion';
+import { concludeQuiet, concludeTimeout, foldIncident, toError } from '#lib/delivery/lineage/conclusion';
 import { DeliveryIds } from '#lib/delivery/lineage/delivery-id';
 import { TimerWheel } from '#lib/delivery/lineage/timer-wheel';
 import type { Timers } from '#lib/delivery/lineage/timers';
@@ -97,6 +97,7 @@ describe('what an attempt comes to', () => {
       failure,
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     });
+  const incidentOf = (thrown: unknown) => ({ error: thrown, inCustody: false });
   const quiet = { incidents: undefined, untracked: undefined, absorbed: 1, reachedSink: false };
 
   it.each([
@@ -104,14 +105,17 @@ describe('what an attempt comes to', () => {
     ['config', ['permanent', 'config', 'permanent']],
     ['transient', ['config', 'transient', 'permanent']],
   ] as const)('is %s after %s', (expected, failures) => {
-    const folded = failures.map((failure) => error(failure)).reduce(foldError, undefined as never);
+    const folded = failures
+      .map((failure) => error(failure))
+      .map(incidentOf)
+      .reduce(foldIncident, undefined as never);
     expect(folded.failure).toBe(expected);
     expect(folded.error.message).toBe(expected);
   });
 
   it('keeps the longest wait, whichever error asked for it', () => {
     const folded = [error('permanent', 300), error('transient'), error('config', 900), error('transient', 5)];
-    expect(folded.reduce(foldError, undefined as never)).toMatchObject({
+    expect(folded.map(incidentOf).reduce(foldIncident, undefined as never)).toMatchObject({
       failure: 'transient',
       retryAfterMs: 900,
     });

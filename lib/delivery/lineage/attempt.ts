@@ -25,6 +25,10 @@ export class Attempt implements Trace {
   readonly stamp: Stamp;
   readonly lease: TrackOptions['lease'];
   readonly repeat: TrackOptions['repeat'];
+  readonly accepted: boolean;
+  readonly replayOf: number | undefined;
+  readonly deadLetter: boolean;
+  readonly origin: string;
   readonly treatLegacyAsDone: boolean;
   /** Deliveries under way. */
   pending = 0;
@@ -46,7 +50,6 @@ export class Attempt implements Trace {
   /** Further tokens it waits for. */
   sharedTokens: Set<Token> | undefined;
 
-  private readonly origin: string;
   private deliveryIds: DeliveryIds | undefined;
   private holds: TrackOptions['holds'];
   private takenHolds: Set<string> | undefined;
@@ -66,6 +69,9 @@ export class Attempt implements Trace {
     this.stamp = Object.freeze({ ...options.stamp });
     this.lease = options.lease;
     this.repeat = options.repeat;
+    this.accepted = options.accepted ?? false;
+    this.replayOf = options.replayOf;
+    this.deadLetter = options.deadLetter ?? false;
     this.treatLegacyAsDone = options.treatLegacyAsDone ?? false;
     this.origin = options.origin;
     this.holds = options.holds;
@@ -125,6 +131,8 @@ export class Attempt implements Trace {
 
   /** A message that didn't come by a catch node has no error to answer for, see {@link MessageTrace}. */
   readonly caught = undefined;
+  readonly caughtError = undefined;
+  readonly caughtKept = false;
   custody(): void {}
 
   pauseTimeout(): () => void {

@@ -8,6 +8,10 @@ export interface Incident {
   readonly error: unknown;
   /** The catch branch that it led to ended in a sink that keeps the record. */
   inCustody: boolean;
+  /** The record is in the dead letters for it. */
+  readonly kept?: boolean;
+  /** Id of the node that raised it; absent for a source that couldn't send. */
+  readonly nodeId?: string;
 }
 
 /** All errors of one attempt, folded into one: what can be tried again wins over what is wrong for good. */
@@ -17,6 +21,9 @@ export interface Failure {
   readonly error: Error;
   /** The longest wait that any destination asked for, in milliseconds. */
   readonly retryAfterMs: number | undefined;
+  /** Every error that counts left the record in the dead letters. */
+  readonly kept: boolean;
+  readonly nodeId: string | undefined;
 }
 
 const WEIGHT: Record<FailureClass, number> = { permanent: 0, config: 1, transient: 2 };
@@ -34,18 +41,22 @@ export function toError(thrown: unknown): Error {
 export function foldIncidents(incidents: readonly Incident[] | undefined): Failure | undefined {
   return incidents
     ?.filter(({ inCustody }) => !inCustody)
-    .reduce<Failure | undefined>((failure, { error }) => foldError(failure, error), undefined);
+    .reduce<Failure | undefined>((failure, incident) => foldIncident(failure, incident), undefined);
 }
 
-export function foldError(before: Failure | undefined, thrown: unknown): Failure {
+export function foldIncident(
+  before: Failure | undefined,
+  { error: thrown, kept = false, nodeId }: Incident,
+): Failure {
   const error = toError(thrown);
   const failure = failureClassOf(error);
   const retryAfterMs = retryAfterOf(error);
-  if (!before) return { failure, error, retryAfterMs };
+  if (!before) return { failure, error, retryAfterMs, kept, nodeId };
   const wait =
     retryAfterMs === undefined ? before.retryAfterMs : Math.max(retryAfterMs, before.retryAfterMs ?? 0);
-  if (WEIGHT[failure] > WEIGHT[before.failure]) return { failure, error, retryAfterMs: wait };
-  return { ...before, retryAfterMs: wait };
+  const isHeavier = WEIGHT[failure] > WEIGHT[before.failure];
+  const heaviest = isHeavier ? { failure, error, nodeId } : before;
+  return { ...heaviest, retryAfterMs: wait, kept: kept && before.kept };
 }
 
 /** What was seen of an attempt in which nothing is going on any more. */
@@ -83,6 +94,13 @@ function unknown(reason: ErrorCode, open: readonly string[]): Verdict {
   return { kind: 'unknown', reason, open };
 }
 
-function failedBy({ failure, error, retryAfterMs }: Failure): Verdict {
-  return { kind: 'failed', failure, error, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+function failedBy({ failure, error, retryAfterMs, kept, nodeId }: Failure): Verdict {
+  return {
+    kind: 'failed',
+    failure,
+    error,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...(kept && failure === 'permanent' ? { kept } : {}),
+    ...(nodeId === undefined ? {} : { nodeId }),
+  };
 }

@@ -28,6 +28,14 @@ export interface TrackOptions {
   readonly lease?: { readonly queueId: string; readonly seq: number };
   /** Without it nothing is taken for a repeat. */
   readonly repeat?: Repeat;
+  /** The origin was told that the record is safe: it must not be dropped, whatever a rule says. */
+  readonly accepted?: boolean;
+  /** Replay of the dead letter with this id: a failure leaves that one open and makes no other. */
+  readonly replayOf?: number;
+  /** A dead letter on its way out of a dlq node: its failures end there. */
+  readonly deadLetter?: boolean;
+  /** Receives the message itself, in place of what `node` is wired to. */
+  readonly into?: RuntimeNode;
   /** Take a node without completion signal as finished when its handler returns. */
   readonly treatLegacyAsDone?: boolean;
 }
@@ -45,8 +53,18 @@ export interface Trace {
    * The same on every retry; different data never share one. At most 64 ASCII characters.
    */
   deliveryId(sinkId: string, bytes: Uint8Array): string;
+  /** Node that admitted the record. */
+  readonly source: RuntimeNode;
+  readonly origin: string;
+  readonly accepted: boolean;
+  readonly replayOf: number | undefined;
+  readonly deadLetter: boolean;
   /** Class of the error that led the message here by a catch node, if that is how it came. */
   readonly caught: FailureClass | undefined;
+  /** That error. */
+  readonly caughtError: unknown;
+  /** Whether the node that raised it kept the record in the dead letters. */
+  readonly caughtKept: boolean;
   /** Says that the sink has stored the message for good: the error that led it here then fails the record no more. */
   custody(): void;
   /** Stops the delivery timeout while one of our sinks holds the record; call the result to let it run on. */
@@ -59,6 +77,11 @@ export interface Lineage {
   send(node: RuntimeNode, msg: Message, options: TrackOptions): Promise<Verdict>;
   /** The trace of a message at a sink, or undefined for one that no source of ours admitted. */
   traceOf(msg: Message): Trace | undefined;
+  /**
+   * A node is about to complete this message with this error, and the record is in the dead letters: it has failed, but
+   * nobody else has to keep it.
+   */
+  markKept(msg: Message, error: Error): void;
   /** Records being followed now. */
   readonly active: number;
 }

@@ -21,11 +21,19 @@ export class ErrorTracking implements ErrorWatcher {
   /** A `done(error)` that `node.error` is about to report again. */
   private completing: { readonly msg: Message; readonly incident: Incident | undefined } | undefined;
 
+  /** Errors with which a message is completed while the dead letters have its record. */
+  private readonly kept = new WeakMap<Message, unknown>();
+
   constructor(private readonly parts: ErrorTrackingParts) {}
+
+  markKept(msg: Message, error: unknown): void {
+    this.kept.set(msg, error);
+  }
 
   /** A node calls `done(error)`; Node-RED goes on to call its `error()`. */
   completed(node: RuntimeNode, error: unknown, msg: Message): void {
-    this.completing = { msg, incident: this.blame(this.parts.resolution.ownersOf(msg), error, node) };
+    const kept = this.kept.has(msg) && this.kept.get(msg) === error;
+    this.completing = { msg, incident: this.blame(this.parts.resolution.ownersOf(msg), error, node, kept) };
   }
 
   raised(node: RuntimeNode, error: unknown, msg: unknown): (() => void) | undefined {
@@ -54,13 +62,18 @@ export class ErrorTracking implements ErrorWatcher {
     return () => (this.raising = before);
   }
 
-  private blame(owners: Owners | undefined, error: unknown, node: RuntimeNode): Incident | undefined {
+  private blame(
+    owners: Owners | undefined,
+    error: unknown,
+    node: RuntimeNode,
+    kept = false,
+  ): Incident | undefined {
     if (!owners) return undefined;
     if (!isLive(owners)) {
       this.parts.late(owners, node, 'error');
       return undefined;
     }
-    const incident: Incident = { error, inCustody: false };
+    const incident: Incident = { error, inCustody: false, kept, nodeId: node.id };
     for (const owner of owners) if (owner.open) owner.fail(incident);
     return incident;
   }

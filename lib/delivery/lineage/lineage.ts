@@ -122,10 +122,17 @@ class HookedLineage implements RuntimeLineage {
     // A copy: the caller's object may be frozen, or be sent again for the next attempt while this one is still known.
     const message: Message = { ...msg, _msgid: attempt.id, sluice: attempt.stamp };
     this.resolution.add(attempt, message);
-    this.tracking.launch(attempt, () => {
+    const { into, port = 0 } = options;
+    if (into) {
+      // Not a launch: what that node sends is a step of the record's way like any other.
       this.wake(node);
-      node.send(onPort(message, options.port ?? 0));
-    });
+      into.receive(message);
+    } else {
+      this.tracking.launch(attempt, () => {
+        this.wake(node);
+        node.send(onPort(message, port));
+      });
+    }
     attempt.launched = true;
     if (attempt.pending === 0) this.quiet.request(attempt);
     return promise;
@@ -136,6 +143,10 @@ class HookedLineage implements RuntimeLineage {
     if (!owners) return undefined;
     const incident = this.resolution.entryOf(msg)?.incident;
     return owners.length === 1 && !incident ? owners[0] : new MessageTrace(owners, incident);
+  }
+
+  markKept(msg: Message, error: Error): void {
+    this.errors.markKept(msg, error);
   }
 
   onLate(listener: (event: LateEvent) => void): () => void {

@@ -29,6 +29,34 @@ export class MessageTrace implements Trace {
     return this.owners.length === 1 ? this.first.repeat : undefined;
   }
 
+  get source(): Trace['source'] {
+    return this.first.source;
+  }
+
+  get origin(): string {
+    return this.first.origin;
+  }
+
+  get accepted(): boolean {
+    return this.owners.some(({ accepted }) => accepted);
+  }
+
+  get replayOf(): number | undefined {
+    return this.owners.length === 1 ? this.first.replayOf : undefined;
+  }
+
+  get deadLetter(): boolean {
+    return this.owners.some(({ deadLetter }) => deadLetter);
+  }
+
+  get caughtError(): unknown {
+    return this.incident?.error;
+  }
+
+  get caughtKept(): boolean {
+    return this.incident?.kept ?? false;
+  }
+
   get caught(): FailureClass | undefined {
     return this.incident && failureClassOf(this.incident.error);
   }

@@ -1,0 +1,83 @@
+/** Makes what is kept of a failure. Never throws: whatever a record holds, its failure must be written down. */
+import { ownCodeOf } from '../errors/errors';
+import { STAGES } from '../errors/stages';
+import { encodeRecord, payloadOf } from '../queue/record-format';
+import type { Envelope } from './contract';
+import { stageOf, type Failure } from './failure';
+import { rawFields } from './raw-payload';
+import { safeValue } from './safe-value';
+
+/** Headers by which a sender proves who it is: a stored record is never verified again. */
+const SECRET_HEADER =
+  /^(?:authorization|proxy-authorization|cookie|set-cookie)$|signature|token|secret|api-?key/i;
+const MAX_ERROR_TEXT = 2048;
+const NO_RECORD = new Uint8Array(0);
+
+export interface Kept {
+  readonly envelope: Envelope;
+  /** Empty where the record isn't or can't be kept. */
+  readonly record: Uint8Array;
+}
+
+/** `includeRawPayload: false` keeps neither what came in nor the record. */
+export function keepFailure(failure: Failure, now: number, includeRawPayload: boolean): Kept {
+  const { error, node, stamp, rule } = failure;
+  const stage = failure.stage ?? stageOf(error, node?.isSink ?? false);
+  const { record, why } = includeRawPayload
+    ? tryEncode(failure)
+    : { record: NO_RECORD, why: 'includeRawPayload is off' };
+  const code = ownCodeOf(error) ?? foreignCode(error);
+  const envelope: Envelope = {
+    rule_id: rule,
+    stage,
+    stage_code: STAGES[stage].number,
+    error: error.message.slice(0, MAX_ERROR_TEXT) || error.name,
+    timestamp: now,
+    ...(includeRawPayload && rawOf(failure, record)),
+    ...tupleOf(failure),
+    ...(node?.isSink && { sink_type: node.type }),
+    ...(stamp && { record_id: stamp.id, source: stamp.source }),
+    ...(node && { node: { id: node.id, type: node.type, ...(node.name && { name: node.name }) } }),
+    ...(code !== undefined && { error_code: code }),
+    class: failure.class,
+    ...(stamp && { attempts: stamp.attempt }),
+    ...(why !== undefined && { not_replayable: why }),
+  };
+  return { envelope, record };
+}
+
+function foreignCode(error: Error): string | undefined {
+  return 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}
+
+function tryEncode({ msg }: Failure): { readonly record: Uint8Array; readonly why?: string } {
+  try {
+    const { sluice: _sluice, error: _error, headers, ...rest } = msg;
+    return { record: encodeRecord(headers === undefined ? rest : { ...rest, headers: harmless(headers) }) };
+  } catch (cause) {
+    return { record: NO_RECORD, why: cause instanceof Error ? cause.message : String(cause) };
+  }
+}
+
+function harmless(headers: unknown): unknown {
+  if (typeof headers !== 'object' || headers === null) return headers;
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !SECRET_HEADER.test(name)));
+}
+
+function rawOf({ error, msg }: Failure, record: Uint8Array): ReturnType<typeof rawFields> {
+  if ('raw' in error && error.raw instanceof Uint8Array) return rawFields(error.raw);
+  const { raw, payload } = msg;
+  if (raw instanceof Uint8Array) return rawFields(raw);
+  if (payload instanceof Uint8Array) return rawFields(payload);
+  // A view into the record: no second copy of a large payload.
+  if (record.byteLength > 0) return rawFields(payloadOf(record).bytes);
+  return typeof payload === 'string' ? rawFields(Buffer.from(payload.slice(0, 8192))) : {};
+}
+
+function tupleOf({ error, msg }: Failure): Pick<Envelope, 'tuple' | 'tuple_truncated'> {
+  const given = 'tuple' in error && error.tuple !== undefined ? error.tuple : msg.payload;
+  // What came in as text or bytes is in raw_payload.
+  if (given === undefined || typeof given === 'string' || ArrayBuffer.isView(given)) return {};
+  const { value, truncated } = safeValue(given);
+  return { tuple: value, ...(truncated && { tuple_truncated: true }) };
+}

@@ -1,0 +1,102 @@
+/** Reads letters back, in the worker. */
+import type Database from 'better-sqlite3';
+import { STAGES } from '../errors/stages';
+import {
+  LETTER_STATES,
+  type Envelope,
+  type Letter,
+  type LetterFilter,
+  type LetterWithRecord,
+  type ReplayTarget,
+} from './contract';
+import type { PlaceTotals } from './place-totals';
+
+/** Bounds what one read hands over, whatever the number asked for. */
+const MAX_READ_BYTES = 8 * 2 ** 20;
+
+interface Row {
+  readonly id: number;
+  readonly place: number;
+  readonly state: number;
+  readonly changed_at: number;
+  readonly replays: number;
+  readonly target: string;
+  readonly envelope: string;
+}
+
+const COLUMNS = 'id, place, state, changed_at, replays, target, envelope';
+
+export class LetterReader {
+  constructor(
+    private readonly db: Database.Database,
+    private readonly totals: PlaceTotals,
+  ) {}
+
+  get(id: number): LetterWithRecord | undefined {
+    const row = this.db
+      .prepare<[number], Row & { record: Buffer }>(`SELECT ${COLUMNS}, record FROM letter WHERE id = ?`)
+      .get(id);
+    return row && { ...this.#letter(row), record: row.record };
+  }
+
+  list(filter: LetterFilter, limit: number): Letter[] {
+    const { where, values } = this.#condition(filter);
+    const rows = this.db
+      .prepare<(string | number)[], Row>(`SELECT ${COLUMNS} FROM letter ${where} ORDER BY id DESC LIMIT ?`)
+      .iterate(...values, limit);
+    const letters: Letter[] = [];
+    let bytes = 0;
+    for (const row of rows) {
+      letters.push(this.#letter(row));
+      bytes += row.envelope.length;
+      if (bytes >= MAX_READ_BYTES) break;
+    }
+    return letters;
+  }
+
+  openIds(filter: LetterFilter, afterId: number, upToId: number, limit: number): number[] {
+    const { where, values } = this.#condition({ ...filter, state: 'open' });
+    return this.db
+      .prepare<(string | number)[], { id: number }>(
+        `SELECT id FROM letter ${where} AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
+      )
+      .all(...values, afterId, upToId, limit)
+      .map(({ id }) => id);
+  }
+
+  countOpen(filter: LetterFilter): number {
+    const { where, values } = this.#condition({ ...filter, state: 'open' });
+    const row = this.db
+      .prepare<(string | number)[], { n: number }>(`SELECT count(*) AS n FROM letter ${where}`)
+      .get(...values);
+    return row?.n ?? 0;
+  }
+
+  #condition({ rule, place, state, stage, beforeId }: LetterFilter) {
+    const terms: string[] = [];
+    const values: (string | number)[] = [];
+    const add = (term: string, value: string | number | undefined) => {
+      if (value === undefined) return;
+      terms.push(term);
+      values.push(value);
+    };
+    add('rule = ?', rule);
+    add('place = ?', place === undefined ? undefined : (this.totals.find(place) ?? -1));
+    add('state = ?', state && LETTER_STATES.indexOf(state));
+    add('stage = ?', stage && STAGES[stage].number);
+    add('id < ?', beforeId);
+    return { where: terms.length === 0 ? '' : `WHERE ${terms.join(' AND ')}`, values };
+  }
+
+  #letter({ id, place, state, changed_at, replays, target, envelope }: Row): Letter {
+    return {
+      id,
+      place: this.totals.nameOf(place),
+      state: LETTER_STATES[state] ?? 'open',
+      replays,
+      changedAt: changed_at,
+      target: JSON.parse(target) as ReplayTarget,
+      envelope: JSON.parse(envelope) as Envelope,
+    };
+  }
+}
