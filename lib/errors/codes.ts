@@ -112,6 +112,14 @@ export const ERROR_CODES = {
   // record-schema
   ERR_SLUICE_SCHEMA_DEFINITION: 'a schema does not compile',
   ERR_SLUICE_SCHEMA_MISMATCH: 'a record does not fit its schema',
+  // record-transform
+  ERR_SLUICE_TRANSFORM_EXPRESSION: 'the expression of a transform cannot be used',
+  ERR_SLUICE_TRANSFORM_COLUMNS: 'the columns of a transform in SQL are not declared as they should be',
+  ERR_SLUICE_TRANSFORM_FAILED: 'an expression failed on a record',
+  ERR_SLUICE_TRANSFORM_NUMBER: 'an expression made NaN or an infinity of a record',
+  ERR_SLUICE_TRANSFORM_TIMEOUT: 'an expression took too long on a record',
+  ERR_SLUICE_TRANSFORM_BUSY: 'too many records wait for the SQL engine',
+  ERR_SLUICE_TRANSFORM_ENGINE: 'the SQL engine does not run',
   // record-template, and the templates of sinks
   ERR_SLUICE_TEMPLATE_SYNTAX: 'a template is not written as its syntax asks',
   ERR_SLUICE_TEMPLATE_FAILED:

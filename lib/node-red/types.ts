@@ -115,7 +115,17 @@ export interface NodeRED {
   };
   readonly events: EventEmitter;
   readonly hooks: Hooks;
-  readonly util: { generateId(): string; cloneMessage<T>(msg: T): T };
+  readonly util: {
+    generateId(): string;
+    cloneMessage<T>(msg: T): T;
+    /** Throws the parser's error, which isn't an Error: an object with `code` and `message`. */
+    prepareJSONataExpression(expression: string, node: RuntimeNode): object;
+    evaluateJSONataExpression(
+      prepared: object,
+      msg: Message,
+      callback: (error: unknown, result?: unknown) => void,
+    ): void;
+  };
   readonly log: { info(text: string): void; warn(text: string): void; error(text: string): void };
   readonly settings: RuntimeSettings;
   readonly httpNode: HttpApp;

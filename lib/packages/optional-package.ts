@@ -14,13 +14,27 @@ type Require = (name: string) => unknown;
 
 const ownRequire = createRequire(__filename);
 
+function missing({ name, install, neededFor }: OptionalPackage, cause: unknown): ConfigError {
+  const text = `${name} is needed ${neededFor}: in Node-RED's user directory run "npm install ${install}", then restart Node-RED`;
+  return new ConfigError('ERR_SLUICE_PACKAGE_MISSING', text, { cause });
+}
+
+/** Throws ConfigError with the line that installs the package when it isn't there, without loading it. */
+export function findOptional(wanted: OptionalPackage): void {
+  try {
+    ownRequire.resolve(wanted.name);
+  } catch (cause) {
+    throw missing(wanted, cause);
+  }
+}
+
 /**
  * Loads the package, its `entry` where that isn't the main one. Throws ConfigError with the line that installs it when it
  * isn't there; whatever else goes wrong while it loads, it throws as it is.
  */
 export function requireOptional<Module>(
-  { name, install, neededFor }: OptionalPackage,
-  entry = name,
+  wanted: OptionalPackage,
+  entry = wanted.name,
   load: Require = ownRequire,
 ): Module {
   try {
@@ -28,10 +42,6 @@ export function requireOptional<Module>(
   } catch (cause) {
     const isMissing = cause instanceof Error && 'code' in cause && cause.code === 'MODULE_NOT_FOUND';
     if (!isMissing || !cause.message.includes(`'${entry}'`)) throw cause;
-    throw new ConfigError(
-      'ERR_SLUICE_PACKAGE_MISSING',
-      `${name} is needed ${neededFor}: in Node-RED's user directory run "npm install ${install}", then restart Node-RED`,
-      { cause },
-    );
+    throw missing(wanted, cause);
   }
 }

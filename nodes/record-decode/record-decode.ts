@@ -1,4 +1,5 @@
-import { registerStage, type StageOutput } from '#lib/node-red/record-stage';
+import { registerStage } from '#lib/node-red/record-stage';
+import { spread } from '#lib/node-red/spread';
 import type { Message, NodeRED } from '#lib/node-red/types';
 import { decodePayload, type Described } from '#lib/record/decode';
 import { checkCompression } from '#lib/record/decompress';
@@ -15,21 +16,6 @@ function described({ headers }: Message): Described {
 }
 
 export = function register(RED: NodeRED): void {
-  /** One message, or one for each of many records, with the parts by which a join node puts them together again. */
-  function spread(msg: Message, records: readonly unknown[]): StageOutput {
-    if (records.length === 1) {
-      msg.payload = records[0];
-      return [msg];
-    }
-    const id = RED.util.generateId();
-    const { payload: _, ...rest } = msg;
-    return records.map((payload, index) => ({
-      ...RED.util.cloneMessage(rest),
-      payload,
-      parts: { id, type: 'array', count: records.length, len: 1, index },
-    }));
-  }
-
   registerStage(RED, 'record-decode', {
     stage: 'CodecDecode',
     fields,
@@ -43,7 +29,7 @@ export = function register(RED: NodeRED): void {
           const decoded = decodePayload(payload, config, described(msg));
           const goOn = (records: readonly unknown[]) => {
             leaveRaw(msg, payload instanceof Uint8Array ? payload : Buffer.from(String(payload)));
-            return spread(msg, records);
+            return spread(RED, msg, records);
           };
           return decoded instanceof Promise ? decoded.then(goOn) : goOn(decoded);
         },

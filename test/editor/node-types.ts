@@ -49,6 +49,7 @@ export const NEEDED: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   'signed-webhook': { hook: 'orders', credentials: { secret: 'it-is-a-secret' } },
   'ingest-api': { source: 'plant-1', credentials: { token: 'it-is-a-token' } },
   'record-schema': { schema: '{"temp": "float"}' },
+  'record-transform': { language: 'sql', expression: 'SELECT id FROM s', columns: '{"id":"bigint"}' },
   'record-template': { template: '{{temp}}' },
   'rest-sink': { url: 'http://127.0.0.1:9/' },
 };

@@ -188,8 +188,12 @@ describe('in Node-RED', () => {
     await waitFor('the malformed reading', () => debug('record-stages', 'failed').length === 1);
     press('wrong type');
     await waitFor('the wrong type', () => debug('record-stages', 'failed').length === 2);
+    press('zero');
+    await waitFor('the division by zero', () => debug('record-stages', 'failed').length === 3);
+    press('cold reading');
     press('no unit');
-    await waitFor('the missing unit', () => debug('record-stages', 'failed').length === 3);
+    await waitFor('the missing unit', () => debug('record-stages', 'failed').length === 4);
+    expect(debug('record-stages', 'passed').length).toBe(2);
     expect(debug('record-stages', 'passed')[0]).toContain('21.5');
   });
 
