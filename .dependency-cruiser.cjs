@@ -97,7 +97,7 @@ module.exports = {
       name: 'runtime-uses-dependencies-only',
       severity: 'error',
       from: { path: '^(lib|nodes)/', pathNot: '^lib/editor/' },
-      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
+      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only', 'npm-peer'] },
     },
     ...roomsPointDown,
   ],

@@ -9,7 +9,7 @@
 import { Alarm } from '../alert/alarm';
 import type { AlertPlace } from '../alert/alert-place';
 import type { FullPolicy, Hold, Sink, SinkStatus } from '../delivery/contract';
-import { nextDelayMs, retryAfterSecs } from '../delivery/retry';
+import { nextDelayMs, refusalRetrySecs } from '../delivery/retry';
 import { DeliveryError } from '../errors/errors';
 import type { DeliveryOutcome, Metrics } from '../metrics/metrics';
 import { Backlog } from './backlog';
@@ -40,7 +40,6 @@ interface Waiting<Value> extends BatchRow<Value> {
 const RETRY = { initialMs: 500, maxMs: 30_000 } as const;
 /** Node-RED gives up on a closing node after 15 s. */
 const CLOSE_GRACE_MS = 10_000;
-const MAX_RETRY_AFTER_SECS = 60;
 
 export class BatchSink<Value> implements Sink {
   readonly id: string;
@@ -100,7 +99,7 @@ export class BatchSink<Value> implements Sink {
   retryAfterSecs(): number {
     const batches = this.#backlog.used / this.options.limits.rows;
     const drainMs = Math.max(this.#pause.leftMs, batches * this.#meanInsertMs);
-    return Math.min(MAX_RETRY_AFTER_SECS, retryAfterSecs(drainMs));
+    return refusalRetrySecs(drainMs, this.options.random ?? Math.random);
   }
 
   countBlocked(records: number): void {

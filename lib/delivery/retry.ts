@@ -26,9 +26,16 @@ export function nextDelayMs({ attempt, initialMs, maxMs, random, retryAfterMs = 
   return asked > delay ? Math.ceil(asked + random() * initialMs) : delay;
 }
 
-/** Whole seconds for a Retry-After header: rounded up, so that nobody comes back too early, and at least 1. */
-export function retryAfterSecs(delayMs: number): number {
-  return Math.max(1, Math.ceil(delayMs / 1000));
+/** No origin is sent away for longer: rates change. */
+const MAX_RETRY_SECS = 300;
+
+/**
+ * Whole seconds after which a refused origin should come back, 1 to 300, from how long the room it needs takes to come free
+ * at the measured rate. Up to a fifth and a second longer, so that origins which were refused together don't return together.
+ */
+export function refusalRetrySecs(drainMs: number, random: () => number): number {
+  const secs = (drainMs / 1000) * (1 + random() / 5) + random();
+  return Math.min(MAX_RETRY_SECS, Math.max(1, Math.ceil(secs)));
 }
 
 // The three date forms of RFC 9110 5.6.7 all start with a weekday; `Date.parse` alone would take almost anything.

@@ -76,6 +76,11 @@ export const QUEUE_GAUGES = {
   records: named('sluice_queue_records', ['queue'], 'Records waiting'),
   fillRatio: named('sluice_queue_fill_ratio', ['queue'], 'Bytes waiting as a share of the quota'),
   oldestAge: named('sluice_queue_oldest_record_age_seconds', ['queue'], 'Age of the oldest record waiting'),
+  secsToFull: named(
+    'sluice_queue_seconds_to_full',
+    ['queue'],
+    'Time until the queue is full at the rates of the last 30 seconds; absent while it is not filling up',
+  ),
   level: named('sluice_queue_level', ['queue'], 'Alert level: 0 ok, 1 high, 2 full'),
 } as const;
 

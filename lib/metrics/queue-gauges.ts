@@ -9,6 +9,8 @@ export interface QueueReading {
   readonly maxBytes: number;
   readonly records: number;
   readonly level: Level;
+  /** Until it is full at the present rates; undefined while it isn't filling up. */
+  readonly secsToFull?: number | undefined;
   /** Unix ms at which the oldest record waiting was stored. */
   readonly oldestStoredAt: number | undefined;
 }
@@ -21,13 +23,14 @@ export function registerQueueGauges(
   registry: Registry,
   now: () => number,
 ): void {
-  const values: Record<keyof typeof QUEUE_GAUGES, (reading: QueueReading) => number> = {
+  const values: Record<keyof typeof QUEUE_GAUGES, (reading: QueueReading) => number | undefined> = {
     bytes: ({ bytes }) => bytes,
     maxBytes: ({ maxBytes }) => maxBytes,
     records: ({ records }) => records,
     fillRatio: ({ bytes, maxBytes }) => (maxBytes > 0 ? bytes / maxBytes : 0),
     oldestAge: ({ oldestStoredAt }) =>
       oldestStoredAt === undefined ? 0 : Math.max(0, (now() - oldestStoredAt) / 1000),
+    secsToFull: ({ secsToFull }) => secsToFull,
     level: ({ level }) => LEVEL_VALUES[level],
   };
   for (const key of Object.keys(values) as (keyof typeof values)[]) {
@@ -39,7 +42,10 @@ export function registerQueueGauges(
       registers: [registry],
       collect() {
         this.reset();
-        for (const [queue, read] of readers) this.set({ queue }, values[key](read()));
+        for (const [queue, read] of readers) {
+          const value = values[key](read());
+          if (value !== undefined) this.set({ queue }, value);
+        }
       },
     });
   }

@@ -7,16 +7,19 @@
  */
 import { Alarm } from '../alert/alarm';
 import type { FullPolicy, Hold, Sink, SinkStatus } from '../delivery/contract';
+import { refusalRetrySecs } from '../delivery/retry';
 import { DeliveryError } from '../errors/errors';
 import type { QueueReading } from '../metrics/queue-gauges';
 import { Quota } from '../quota/quota';
 import { AppendWindow } from './append-window';
 import type { AppendResult, QueueStore } from './contract';
-import { DrainRate } from './drain-rate';
+import { FlowRate, secsToFull } from './flow-rate';
 
 /** What a refused origin waits while the file is being opened, or has failed. */
 const OPENING_SECS = 1;
 const FAILED_SECS = 30;
+/** Nothing was delivered lately: how long it takes can't be known, and asking often doesn't help. */
+const STALLED_MS = 10_000;
 
 export interface PushQueueOptions {
   /** The node's id, its name (else `push`), type and tab or subflow instance. */
@@ -61,7 +64,8 @@ export class PushQueue implements Sink {
   readonly #options: PushQueueOptions;
   readonly #quota: Quota;
   readonly #now: () => number;
-  readonly #rate: DrainRate;
+  readonly #inflow: FlowRate;
+  readonly #outflow: FlowRate;
   /** For the alert centre. */
   readonly alarm: Alarm;
   #store: QueueStore | undefined;
@@ -98,7 +102,8 @@ export class PushQueue implements Sink {
     } = options);
     this.#now = options.now ?? Date.now;
     this.#quota = new Quota(options.quotaBytes > 0 ? options.quotaBytes : Number.POSITIVE_INFINITY);
-    this.#rate = new DrainRate(this.#now, options.random ?? Math.random);
+    this.#inflow = new FlowRate(this.#now);
+    this.#outflow = new FlowRate(this.#now);
     this.alarm = new Alarm(
       () =>
         // Before the store is there, the queue only looks empty.
@@ -169,7 +174,10 @@ export class PushQueue implements Sink {
     });
     try {
       const result = await this.#window.follow(bytes, append);
-      if (!result.duplicate) this.#stored += 1;
+      if (!result.duplicate) {
+        this.#stored += 1;
+        this.#inflow.add(bytes);
+      }
       return result;
     } catch (cause) {
       const error = cause instanceof Error ? cause : new Error(String(cause));
@@ -195,7 +203,9 @@ export class PushQueue implements Sink {
   retryAfterSecs(): number {
     if (this.#fault !== undefined) return this.#failed || this.#store ? FAILED_SECS : OPENING_SECS;
     const over = this.#quota.used + this.#quota.held + this.#wanted - this.quotaBytes;
-    return this.#rate.secsUntilFreed(over);
+    const rate = this.#outflow.bytesPerSec();
+    const drainMs = over <= 0 ? 0 : rate > 0 ? (over / rate) * 1000 : STALLED_MS;
+    return refusalRetrySecs(drainMs, this.#options.random ?? Math.random);
   }
 
   countBlocked(records: number): void {
@@ -206,7 +216,7 @@ export class PushQueue implements Sink {
   /** Counts a record that left by delivery; its size tells how fast the queue empties. */
   countDelivered(bytes: number): void {
     this.#delivered += 1;
-    this.#rate.add(bytes);
+    this.#outflow.add(bytes);
   }
 
   /** For the queue gauges of the metrics. */
@@ -218,6 +228,7 @@ export class PushQueue implements Sink {
       records: counts?.records ?? 0,
       level: this.alarm.level,
       oldestStoredAt: counts?.oldestStoredAt,
+      secsToFull: this.#secsToFull(),
     };
   }
 
@@ -239,6 +250,7 @@ export class PushQueue implements Sink {
       delivered: this.#stored,
       on_full: this.policy,
       quota_bytes: this.quotaBytes,
+      full_in_secs: wholeSecs(this.#secsToFull()),
       fill_pct: this.quotaBytes > 0 ? Math.floor((used * 1000) / this.quotaBytes) / 10 : 0,
       blocking: this.policy === 'block' && level === 'full',
       blocked_total: this.#blocked,
@@ -254,6 +266,13 @@ export class PushQueue implements Sink {
       fault:
         this.#fault === undefined ? null : 'code' in this.#fault ? this.#fault.code : this.#fault.message,
     };
+  }
+
+  /** At the rates of the last half minute; undefined while it isn't filling up, or has no bound. */
+  #secsToFull(): number | undefined {
+    if (this.quotaBytes <= 0) return undefined;
+    const room = this.quotaBytes - this.#quota.used;
+    return secsToFull(room, this.#inflow.bytesPerSec(), this.#outflow.bytesPerSec());
   }
 
   #refuse(code: 'ERR_SLUICE_QUEUE_FULL' | 'ERR_SLUICE_QUEUE_WRITER_FULL', bytes: number): DeliveryError {
@@ -298,3 +317,5 @@ function refused(
 function ageSecs(storedAt: number | undefined, now: number): number {
   return storedAt === undefined ? 0 : Math.max(0, Math.floor((now - storedAt) / 1000));
 }
+
+const wholeSecs = (secs: number | undefined) => (secs === undefined ? null : Math.floor(secs));

@@ -4,7 +4,7 @@ import { Backlog } from '#lib/batch/backlog';
 import { batchToken } from '#lib/batch/batch-token';
 import { DeliveryError } from '#lib/errors/errors';
 import type { FullPolicy, Hold, Sink, SinkStatus } from '#lib/delivery/contract';
-import { retryAfterSecs } from '#lib/delivery/retry';
+import { refusalRetrySecs } from '#lib/delivery/retry';
 import type { DeliveryOutcome, Metrics } from '#lib/metrics/metrics';
 import type { Answer, RestClient } from './rest-sink.client';
 import { classifyAnswer, classifyFault, type AnswerPolicy } from './rest-sink.errors';
@@ -41,7 +41,6 @@ interface Waiting {
 const LINGER_MS = 20;
 /** How long requests under way may finish when the node closes; Node-RED gives up on it after 15 s. */
 const CLOSE_GRACE_MS = 3000;
-const MAX_RETRY_AFTER_SECS = 60;
 
 /**
  * Delivers records to one HTTP destination: a bounded backlog in front of a bounded number of requests. It never
@@ -106,7 +105,7 @@ export class RestSink implements Sink {
   retryAfterSecs(): number {
     const { concurrency, batch } = this.#options;
     const drainMs = (this.#backlog.size / (concurrency * batch)) * this.#meanRequestMs;
-    return Math.min(MAX_RETRY_AFTER_SECS, retryAfterSecs(Math.max(this.#pauseMs(), drainMs)));
+    return refusalRetrySecs(Math.max(this.#pauseMs(), drainMs), Math.random);
   }
 
   countBlocked(records: number): void {

@@ -118,7 +118,7 @@ describe('Retry-After', () => {
     const { sink } = makeSink({ url: destination.url, concurrency: 1 });
     await failures([sink.deliver(record(0))]);
     const waiting = failures([sink.deliver(record(1))]);
-    expect(sink.retryAfterSecs()).toBe(60);
+    expect(sink.retryAfterSecs()).toBe(300);
     await sink.close(0);
     expect(codes(await waiting)).toEqual(['ERR_SLUICE_DELIVERY_ABORTED']);
     expect(destination.requests).toHaveLength(1);

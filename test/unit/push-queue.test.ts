@@ -317,7 +317,7 @@ describe('what a push queue tells', () => {
     });
   });
 
-  it('N10 derives Retry-After from the measured drain rate, between 1 and 60 seconds', async () => {
+  it('N10 derives Retry-After from the measured drain rate, between 1 and 300 seconds', async () => {
     let nowMs = 0;
     const { queue } = queueOf({ quotaBytes: 100_000, now: () => nowMs }, new MemoryStore(() => nowMs));
     await queue.offer(bytes(100_000));
@@ -329,8 +329,24 @@ describe('what a push queue tells', () => {
     await queue.offer(bytes(5000)).catch(() => undefined);
     expect(queue.retryAfterSecs()).toBe(5);
     await queue.offer(bytes(90_000)).catch(() => undefined);
-    expect(queue.retryAfterSecs()).toBe(60);
+    expect(queue.retryAfterSecs()).toBe(90);
+    await queue.offer(bytes(900_000)).catch(() => undefined);
+    expect(queue.retryAfterSecs()).toBe(300);
     await queue.offer(bytes(1)).catch(() => undefined);
     expect(queue.retryAfterSecs()).toBe(1);
+  });
+
+  it('N6 tells how long it takes until it is full, while it fills up', async () => {
+    let nowMs = 0;
+    const { queue } = queueOf({ quotaBytes: 100_000, now: () => nowMs }, new MemoryStore(() => nowMs));
+    expect(queue.status()).toMatchObject({ full_in_secs: null });
+    nowMs = 10_000;
+    for (let index = 0; index < 10; index++) await queue.offer(bytes(2000));
+    for (let index = 0; index < 10; index++) queue.countDelivered(1000);
+    // 1000 bytes a second more come than go, and 80,000 have room.
+    expect(queue.status()).toMatchObject({ full_in_secs: 80 });
+    expect(queue.reading().secsToFull).toBe(80);
+    for (let index = 0; index < 10; index++) queue.countDelivered(1000);
+    expect(queue.status()).toMatchObject({ full_in_secs: null });
   });
 });

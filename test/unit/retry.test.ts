@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MAX_RETRY_AFTER_MS, nextDelayMs, readRetryAfter, retryAfterSecs } from '#lib/delivery/retry';
+import { MAX_RETRY_AFTER_MS, nextDelayMs, readRetryAfter, refusalRetrySecs } from '#lib/delivery/retry';
 
 const backoff = { initialMs: 1000, maxMs: 60_000, random: () => 0.5 };
 
@@ -44,12 +44,6 @@ describe('nextDelayMs', () => {
   });
 });
 
-describe('retryAfterSecs', () => {
-  it('rounds up to whole seconds and never says 0', () => {
-    expect([0, 1, 999, 1000, 1001, 59_999].map(retryAfterSecs)).toEqual([1, 1, 1, 1, 2, 60]);
-  });
-});
-
 describe('readRetryAfter', () => {
   const now = Date.UTC(2025, 0, 1, 12, 0, 0);
   it.each([
@@ -69,5 +63,28 @@ describe('readRetryAfter', () => {
     [undefined, undefined],
   ])('reads %j as %j ms', (header, expected) => {
     expect(readRetryAfter(header, now)).toBe(expected);
+  });
+});
+
+describe('refusalRetrySecs', () => {
+  it('N10 is the time the room takes to come free, up to a fifth and a second longer, within 1 to 300', () => {
+    fc.assert(
+      fc.property(
+        fc.double({ min: 0, max: 1e9, noNaN: true }),
+        fc.double({ min: 0, max: 0.999, noNaN: true }),
+        (ms, luck) => {
+          const secs = refusalRetrySecs(ms, () => luck);
+          expect(Number.isInteger(secs)).toBe(true);
+          expect(secs).toBeGreaterThanOrEqual(Math.min(300, Math.max(1, ms / 1000)));
+          expect(secs).toBeLessThanOrEqual(Math.min(300, Math.ceil((ms / 1000) * 1.2 + 1)));
+        },
+      ),
+    );
+  });
+
+  it('N10 spreads origins that were refused together over a fifth of the wait', () => {
+    const waits = Array.from({ length: 100 }, (_, index) => refusalRetrySecs(100_000, () => index / 100));
+    expect([Math.min(...waits), Math.max(...waits)]).toEqual([100, 121]);
+    expect(new Set(waits).size).toBeGreaterThan(15);
   });
 });
