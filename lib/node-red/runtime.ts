@@ -3,6 +3,7 @@ import { PART_OF_RUNTIME } from '../alert/alert-text';
 import { healthRoutes } from '../api/routes/health.routes';
 import { queueRoutes } from '../api/routes/queues.routes';
 import { statusRoutes } from '../api/routes/status.routes';
+import { statusDocument, type StatusDocument } from '../api/status-document';
 import { packageVersion } from '../config/package-version';
 import { createLineage } from '../delivery/lineage/lineage';
 import type { Lineage } from '../delivery/lineage/contract';
@@ -38,6 +39,8 @@ export interface SluiceRuntime {
   readonly alerts: AlertCentre;
   /** Where records go that can never work. Our nodes' failures get there by themselves. */
   readonly deadLetters: DeadLetters;
+  /** How everything is doing: the document of `GET /sluice/api/status`. */
+  status(): StatusDocument;
   readonly front: HttpFront;
   readonly leftBehind: LeftBehind;
   /** Bytes of request bodies that are being read, for all sources together. */
@@ -115,6 +118,7 @@ function createRuntime(RED: NodeRED): SluiceRuntime {
     metrics,
     alerts,
     deadLetters,
+    status: () => statusDocument(registry, lateSends(), alerts.open()),
     front,
     leftBehind,
     bodyBudget: new Quota(settings.bodyBudgetMb * MB),

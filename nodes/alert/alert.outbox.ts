@@ -81,7 +81,7 @@ export class AlertOutbox {
     void this.#options.deliver(first.alert, first.attempts).then((verdict) => {
       this.#isBusy = false;
       this.#options.onSettled(verdict);
-      if (verdict.kind === 'done') this.#waiting.shift();
+      if (isFinal(verdict)) this.#waiting.shift();
       else if (this.#isOpen) this.#wait(first.attempts);
       this.#next();
     });
@@ -94,4 +94,9 @@ export class AlertOutbox {
       this.#next();
     }, delayMs).unref();
   }
+}
+
+/** What can never be delivered is in the dead letters by now; those behind it may still be of use. */
+function isFinal(verdict: Verdict): boolean {
+  return verdict.kind === 'done' || (verdict.kind === 'failed' && verdict.failure === 'permanent');
 }
