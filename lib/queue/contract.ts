@@ -23,6 +23,12 @@ export interface AppendResult {
   readonly duplicate: boolean;
 }
 
+/**
+ * Due time of a parked record that waits for another record, not for a time: it is given out by `leaseParked` only, or
+ * after `releaseHeld`.
+ */
+export const HELD = Number.MAX_SAFE_INTEGER;
+
 /** A record that was out this often when the process ended is taken for the cause. */
 export const MAX_CRASHES = 3;
 
@@ -42,10 +48,28 @@ export interface LeasedRecord {
   readonly record: Uint8Array;
 }
 
+/** A parked record as it lies in the store. */
+export interface ParkedRecord {
+  readonly seq: number;
+  /** Unix ms, or HELD. */
+  readonly dueAt: number;
+  readonly record: Uint8Array;
+}
+
+/** What `leaseParked` could give out; what is in neither list is gone. */
+export interface Recalled {
+  readonly leased: readonly LeasedRecord[];
+  /**
+   * The rest from the first on that may not be out beside what is out now (see MAX_CRASHES). That one is due at once
+   * from now on, so that `lease` gives it out.
+   */
+  readonly later: readonly number[];
+}
+
 /** What became of a leased record. */
 export type Settlement =
   | { readonly seq: number; readonly outcome: 'done' }
-  /** Deliver again at `dueAt` (Unix ms); `spend: false` for a refusal, which costs no attempt. */
+  /** Deliver again at `dueAt` (Unix ms, or HELD); `spend: false` for a refusal, which costs no attempt. */
   | {
       readonly seq: number;
       readonly outcome: 'retry';
@@ -78,11 +102,17 @@ export interface QueueStore {
    * so that a failing destination leaves room for the others, whether it fails slowly or at once.
    */
   lease(maxRecords: number, maxBytes: number, maxParked?: number): Promise<LeasedRecord[]>;
+  /** Gives out these parked records, whatever their due time, in the order asked for. */
+  leaseParked(seqs: readonly number[]): Promise<Recalled>;
+  /** Parked records that aren't on lease, oldest first, from after this seq on; nothing is given out. May return fewer. */
+  parkedAfter(seq: number, limit: number): Promise<readonly ParkedRecord[]>;
+  /** Held records wait for nothing any more: they are due with the last of the other parked ones. */
+  releaseHeld(): Promise<void>;
   /** Resolves once durable. A seq that isn't leased is ignored. */
   settle(settlement: Settlement): Promise<void>;
   /** Counters as of the last commit; synchronous, costs nothing. */
   counts(): QueueCounts;
-  /** Unix ms of the earliest parked record, if any. */
+  /** Unix ms of the earliest parked record that isn't held, if any. */
   nextDueAt(): number | undefined;
   /** Listener for committed changes that freed bytes or made a record leasable. Returns its removal. */
   onChange(listener: () => void): () => void;

@@ -25,7 +25,7 @@ export interface DrainOptions {
   /** Delivers one record. A rejection counts as a transient failure. */
   readonly deliver: (lease: LeasedRecord) => Promise<Verdict>;
   /** Lane of a record with `ordering: key`. */
-  readonly keyOf?: (lease: LeasedRecord) => string;
+  readonly keyOf?: (lease: Pick<LeasedRecord, 'seq' | 'record'>) => string;
   /** What `keyOf` reads: a drain that takes a store over keeps the lanes of one with the same name. */
   readonly keyName?: string;
   /** Asked before each record; costs little. */

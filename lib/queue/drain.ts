@@ -3,16 +3,16 @@
  *
  * Invariants: at most `maxInFlight` records (and `MAX_BYTES_IN_FLIGHT` of them) are out at once; a record stays leased
  * until its settlement is committed, so one that can't be settled is delivered again after a restart and never lost;
- * with `fifo` no record overtakes one that waits for its next attempt, across restarts too.
+ * with `fifo`, and with `key` among the records of a key, none overtakes one that waits for its next attempt, across
+ * restarts too.
  */
 import { AsyncResource } from 'node:async_hooks';
 import { MAX_BYTES_IN_FLIGHT } from '../delivery/contract';
 import type { Verdict } from '../delivery/verdict';
 import { MAX_CRASHES, type LeasedRecord, type QueueStore, type Settlement } from './contract';
-import { leave, takeOver, type Handover } from './drain-handover';
-import { DrainLanes } from './drain-lanes';
 import { DrainPace } from './drain-pace';
 import type { DrainOptions, DrainState, DrainTimers, Readiness } from './drain-options';
+import { ReadyRecords } from './drain-ready';
 import { endedTheProcess, settlementFor } from './drain-settlement';
 
 /** How often a sink that was full, or an output that had no destination, is asked again when nobody tells of a change. */
@@ -36,16 +36,13 @@ export class Drain {
   readonly #store: QueueStore;
   #maxInFlight: number;
   readonly #pace: DrainPace;
-  readonly #lanes: DrainLanes | undefined;
   readonly #now: () => number;
   readonly #random: () => number;
   readonly #timers: DrainTimers;
   readonly #removeListener: () => void;
   readonly #deliveries = new Set<Promise<void>>();
   readonly #settling = new Set<Promise<boolean>>();
-  /** Leased, but the sink became full or a deploy began before they could go out. */
-  readonly #ready: LeasedRecord[] = [];
-  #left: Handover | undefined;
+  readonly #ready: ReadyRecords;
   /** In the context of the constructor: a change of the store may come from a message that a lineage follows. */
   readonly #runApart = AsyncResource.bind(() => this.#run());
   #round: Promise<void> = Promise.resolve();
@@ -64,31 +61,11 @@ export class Drain {
     this.#store = options.store;
     this.#maxInFlight = options.policy.ordering === 'fifo' ? 1 : options.policy.maxInFlight;
     this.#pace = new DrainPace(this.#maxInFlight, options.policy.retryInitialMs);
-    this.#lanes = this.#takeOver();
+    this.#ready = new ReadyRecords(options, (settlement) => this.#track(this.#settle(settlement)));
     this.#now = options.now ?? Date.now;
     this.#random = options.random ?? Math.random;
     this.#timers = options.timers ?? REAL_TIMERS;
     this.#removeListener = this.#store.onChange(() => this.wake());
-  }
-
-  /** Lanes for `ordering: key`, and what an earlier drain over the same store leased and didn't send. */
-  #takeOver(): DrainLanes | undefined {
-    const before = takeOver(this.#store);
-    const { keyOf, keyName = '' } = this.#options;
-    if (this.#options.policy.ordering !== 'key' || !keyOf) {
-      this.#ready.push(...(before?.ready.splice(0) ?? []), ...(before?.lanes?.takeWaiting() ?? []));
-      return undefined;
-    }
-    if (before?.lanes?.keyName === keyName) {
-      this.#ready.push(...before.ready.splice(0));
-      return before.lanes;
-    }
-    const lanes = new DrainLanes(keyName, keyOf, this.#maxInFlight, this.#store.counts().parked);
-    const leased = [...(before?.ready.splice(0) ?? []), ...(before?.lanes?.takeWaiting() ?? [])];
-    for (const lease of leased.sort((a, b) => a.seq - b.seq)) {
-      if (lanes.admit(lease, false)) this.#ready.push(lease);
-    }
-    return lanes;
   }
 
   /** Records handed to `deliver` and not settled yet. */
@@ -139,7 +116,7 @@ export class Drain {
     this.#closed = true;
     this.#removeListener();
     this.#timers.clear(this.#timer);
-    this.#left = leave(this.#store, this.#ready, this.#lanes);
+    this.#ready.leave();
     let timer: unknown;
     const bound = new Promise<void>((resolve) => {
       timer = this.#timers.set(resolve, timeoutMs);
@@ -176,48 +153,47 @@ export class Drain {
       if (now < this.#pace.holdOffUntil) return this.#wakeIn(this.#pace.holdOffUntil - now);
       const room = this.#pace.window - this.inFlight;
       if (room <= 0 || this.#bytesInFlight >= MAX_BYTES_IN_FLIGHT) return;
-      if (this.#ready.length === 0) {
+      if (this.#ready.list.length === 0) {
         this.#waiting = this.#obstacle(0);
         if (this.#waiting !== undefined) return this.#wakeIn(RECHECK_MS);
         if (!(await this.#lease(room, now))) return;
         continue;
       }
-      const [next] = this.#ready;
+      const [next] = this.#ready.list;
       if (next === undefined) return;
       this.#waiting = this.#obstacle(next.record.byteLength);
       if (this.#waiting !== undefined) return this.#wakeIn(RECHECK_MS);
-      this.#ready.shift();
+      this.#ready.list.shift();
       this.#send(next);
       sent += 1;
       if (sent % SENT_PER_TURN === 0) await new Promise((resolve) => setImmediate(resolve));
     }
     // Closed while a lease was on its way, and the next drain has taken over already.
-    if (this.#closed && this.#left?.taken) for (const lease of this.#ready.splice(0)) this.#giveBack(lease);
+    if (this.#closed) for (const lease of this.#ready.orphans()) this.#giveBack(lease);
   }
 
   /** Leases what the order allows. False when there is nothing to do now; the timer is set for what comes later. */
   async #lease(room: number, now: number): Promise<boolean> {
-    const lanes = this.#lanes;
+    const ready = this.#ready;
+    await ready.prepare();
+    if (this.#closed) return true;
     // The clock was set back: asked for nothing, the store still learns the time, and when its records are due now.
     if (now < this.#lastNow) await this.#store.lease(0, 1);
     this.#lastNow = now;
     const dueAt = this.#store.nextDueAt();
-    if (lanes) this.#ready.push(...lanes.released(dueAt, now));
-    const onlyParked =
-      lanes?.onlyParked(this.#store.counts().parked) ??
-      (this.#options.policy.ordering === 'fifo' && dueAt !== undefined);
+    const onlyParked = ready.onlyParked(dueAt, now);
     if (!onlyParked || (dueAt !== undefined && dueAt <= now)) {
-      const maxBytes = MAX_BYTES_IN_FLIGHT - this.#bytesInFlight - (lanes?.waitingBytes ?? 0);
+      const maxBytes = MAX_BYTES_IN_FLIGHT - this.#bytesInFlight - ready.waitingBytes;
       const leased = await this.#store.lease(
         onlyParked ? 1 : room,
         Math.max(1, maxBytes),
         onlyParked || this.#maxInFlight === 1 ? undefined : Math.ceil(this.#maxInFlight * PARKED_SHARE),
       );
-      for (const lease of leased) if (lanes?.admit(lease, onlyParked) ?? true) this.#ready.push(lease);
+      for (const lease of leased) ready.add(lease);
       if (leased.length > 0) return true;
     }
-    if (this.#ready.length > 0) return true;
-    const wakeAt = Math.min(dueAt ?? Infinity, lanes?.nextCheckAt() ?? Infinity);
+    if (ready.list.length > 0 || ready.mayRecall) return true;
+    const wakeAt = Math.min(dueAt ?? Infinity, ready.nextCheckAt() ?? Infinity);
     if (wakeAt < Infinity) this.#wakeIn(Math.max(MIN_TIMER_MS, wakeAt - now));
     return false;
   }
@@ -250,8 +226,7 @@ export class Drain {
     this.#pace.note(verdict, now);
     const settlement = settlementFor(verdict, lease, this.#options.policy, now, this.#random);
     if (!(await this.#track(this.#settle(settlement)))) return;
-    const next = this.#lanes?.ended(settlement);
-    if (next) this.#ready.push(next);
+    this.#ready.ended(lease, settlement);
     this.#options.onSettled?.(lease, settlement, verdict);
   }
 

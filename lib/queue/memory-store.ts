@@ -1,9 +1,12 @@
 import { StoreError } from '../errors/errors';
 import {
+  HELD,
   PARKED_IN_A_ROW,
   type AppendOptions,
   type AppendResult,
   type LeasedRecord,
+  type ParkedRecord,
+  type Recalled,
   type QueueCounts,
   type QueueStore,
   type Settlement,
@@ -20,6 +23,8 @@ interface Entry {
   readonly key: string | undefined;
   attempts: number;
   unknowns: number;
+  /** While it is parked. */
+  dueAt: number;
 }
 
 type KeyedRecord = Pick<Entry, 'seq' | 'storedAt'>;
@@ -63,7 +68,15 @@ export class MemoryStore implements QueueStore {
     this.#bytes += record.byteLength;
     if (options.evictDownTo !== undefined) this.#evictDownTo(options.evictDownTo);
     // A copy: the caller may send a view of a buffer that it uses again.
-    const entry = { seq, record: record.slice(), storedAt: this.now(), key, attempts: 0, unknowns: 0 };
+    const entry = {
+      seq,
+      record: record.slice(),
+      storedAt: this.now(),
+      key,
+      attempts: 0,
+      unknowns: 0,
+      dueAt: 0,
+    };
     this.#live.set(seq, entry);
     this.#queued.set(seq, entry);
     if (key !== undefined) this.#remember(key, { seq, storedAt: entry.storedAt });
@@ -82,17 +95,33 @@ export class MemoryStore implements QueueStore {
       bytes += next.record.byteLength;
       // The first one always goes, or a record larger than maxBytes would never be delivered.
       if (bytes > maxBytes && leased.length > 0) break;
-      this.#due.remove(next.seq);
-      this.#parked.delete(next.seq);
-      if (this.#queued.delete(next.seq)) this.#parkedInARow = 0;
-      else {
-        this.#leasedParked.add(next.seq);
-        this.#parkedInARow += 1;
-      }
-      this.#leased.set(next.seq, next);
+      this.#give(next);
       leased.push({ ...next, crashes: 0 });
     }
     return Promise.resolve(leased);
+  }
+
+  leaseParked(seqs: readonly number[]): Promise<Recalled> {
+    if (this.#closed) return Promise.reject(closedError());
+    const entries = seqs.flatMap((seq) => this.#parked.get(seq) ?? []);
+    for (const entry of entries) this.#give(entry);
+    return Promise.resolve({ leased: entries.map((entry) => ({ ...entry, crashes: 0 })), later: [] });
+  }
+
+  parkedAfter(seq: number, limit: number): Promise<readonly ParkedRecord[]> {
+    if (this.#closed) return Promise.reject(closedError());
+    const after = [...this.#parked.values()].filter((entry) => entry.seq > seq);
+    return Promise.resolve(after.sort((a, b) => a.seq - b.seq).slice(0, limit));
+  }
+
+  releaseHeld(): Promise<void> {
+    if (this.#closed) return Promise.reject(closedError());
+    const [held, others] = [[] as Entry[], [] as Entry[]];
+    for (const entry of this.#parked.values()) (entry.dueAt === HELD ? held : others).push(entry);
+    const last = others.reduce((latest, { dueAt }) => Math.max(latest, dueAt), 0);
+    for (const entry of held) this.#makeDue(entry, last);
+    if (held.length > 0) this.#changed();
+    return Promise.resolve();
   }
 
   settle(settlement: Settlement): Promise<void> {
@@ -106,7 +135,7 @@ export class MemoryStore implements QueueStore {
       else if (settlement.spend) entry.unknowns = 0;
       this.#leased.delete(entry.seq);
       this.#parked.set(entry.seq, entry);
-      this.#due.put(entry.seq, settlement.dueAt);
+      this.#makeDue(entry, settlement.dueAt);
     } else {
       this.#take(this.#leased, entry.seq);
       if (settlement.outcome === 'dead') {
@@ -149,6 +178,22 @@ export class MemoryStore implements QueueStore {
     this.#closed = true;
     this.#listeners.clear();
     return Promise.resolve();
+  }
+
+  #give(entry: Entry): void {
+    this.#due.remove(entry.seq);
+    this.#parked.delete(entry.seq);
+    if (this.#queued.delete(entry.seq)) this.#parkedInARow = 0;
+    else {
+      this.#leasedParked.add(entry.seq);
+      this.#parkedInARow += 1;
+    }
+    this.#leased.set(entry.seq, entry);
+  }
+
+  #makeDue(entry: Entry, dueAt: number): void {
+    entry.dueAt = dueAt;
+    if (dueAt < HELD) this.#due.put(entry.seq, dueAt);
   }
 
   #nextLeasable(maxParked: number): Entry | undefined {

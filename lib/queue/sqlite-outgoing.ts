@@ -5,7 +5,7 @@
 import type { Chunk } from './sqlite-chunk';
 import type { Chunks } from './sqlite-chunks';
 import type { Leases } from './sqlite-leases';
-import type { ParkedRows } from './sqlite-parked';
+import type { ParkedRow, ParkedRows } from './sqlite-parked';
 import { writeFrames, type LeaseRequest, type LeaseRun } from './sqlite-wire';
 
 /** What is being given out in answer to one request. */
@@ -48,9 +48,30 @@ export class Outgoing {
       this.leases.journal.advance(this.cursor);
       return taking.runs;
     } catch (error) {
-      for (const { seq, count } of taking.runs) for (let at = seq; at < seq + count; at++) this.end(at);
-      this.leases.committed();
-      this.cursor = 0;
+      this.#takeBack(taking);
+      throw error;
+    }
+  }
+
+  /** Gives these parked records out up to the first that may not go yet, which is due at once now; that and the rest. */
+  recall(seqs: readonly number[], now: number): { readonly runs: LeaseRun[]; readonly later: number[] } {
+    const taking: Taking = { runs: [], records: 0, room: Infinity, now };
+    const later: number[] = [];
+    try {
+      for (const seq of seqs) {
+        const row = this.leases.has(seq) ? undefined : this.parked.get(seq);
+        if (!row) continue;
+        // What comes after it would be out for nothing, and keep it from going.
+        if (later.length === 0 && this.#takeRow(row, taking)) continue;
+        if (later.length === 0) {
+          this.parked.postpone(seq, 0, { attempts: 0, unknowns: 0, keepUnknowns: true });
+          this.parkedChanged();
+        }
+        later.push(seq);
+      }
+      return { runs: taking.runs, later };
+    } catch (error) {
+      this.#takeBack(taking);
       throw error;
     }
   }
@@ -83,22 +104,31 @@ export class Outgoing {
     this.parkedChanged();
   }
 
+  #takeBack({ runs }: Taking): void {
+    for (const { seq, count } of runs) for (let at = seq; at < seq + count; at++) this.end(at);
+    this.leases.committed();
+    this.cursor = 0;
+  }
+
   /** False when one didn't fit or may not go yet: then nothing may overtake it. */
   #takeParked(maxRecords: number, taking: Taking): boolean {
-    const { now, runs } = taking;
+    const { now } = taking;
     if (maxRecords === 0 || (this.nextDueAt ?? Infinity) > now) return true;
     const most = taking.records + maxRecords;
     for (const seq of this.parked.due(now, maxRecords + this.leases.parkedCount)) {
       if (taking.records === most) break;
       if (this.leases.has(seq)) continue;
       const row = this.parked.get(seq);
-      if (!row) continue;
-      const { attempts, unknowns, at: storedAt, data } = row;
-      const crashes = this.leases.suspects.crashesOf(seq);
-      const frames = new Uint8Array(writeFrames([data]));
-      if (!this.#take(seq, data.byteLength, true, taking)) return false;
-      runs.push({ seq, count: 1, attempts, unknowns, crashes, storedAt, frames });
+      if (row && !this.#takeRow(row, taking)) return false;
     }
+    return true;
+  }
+
+  #takeRow({ seq, attempts, unknowns, at: storedAt, data }: ParkedRow, taking: Taking): boolean {
+    const crashes = this.leases.suspects.crashesOf(seq);
+    const frames = new Uint8Array(writeFrames([data]));
+    if (!this.#take(seq, data.byteLength, true, taking)) return false;
+    taking.runs.push({ seq, count: 1, attempts, unknowns, crashes, storedAt, frames });
     return true;
   }
 

@@ -1,5 +1,8 @@
 /** Records in rows of their own: those that wait for another attempt, and the dead. */
 import type { Database, Statement } from 'better-sqlite3';
+import { HELD, type ParkedRecord } from './contract';
+
+const MAX_READ_BYTES = 4 * 2 ** 20;
 
 export interface ParkedRow {
   readonly seq: number;
@@ -19,6 +22,8 @@ export class ParkedRows {
   readonly #byDue: Statement<[], { seq: number; due_at: number }>;
   readonly #bySeq: Statement<[], { seq: number; bytes: number }>;
   readonly #oldest: Statement<[], { at: number }>;
+  readonly #after: Statement<[number], ParkedRecord>;
+  readonly #release: Statement<[]>;
 
   constructor(db: Database) {
     this.#insert = db.prepare(
@@ -27,13 +32,20 @@ export class ParkedRows {
     this.#postpone = db.prepare(
       'UPDATE parked SET due_at = ?, attempts = attempts + ?, unknowns = unknowns * ? + ? WHERE seq = ?',
     );
-    this.#hasten = db.prepare('UPDATE parked SET due_at = min(due_at - ?, ?)');
+    this.#hasten = db.prepare(`UPDATE parked SET due_at = min(due_at - ?, ?) WHERE due_at < ${HELD}`);
     this.#delete = db.prepare('DELETE FROM parked WHERE seq = ? RETURNING length(data) AS bytes');
     this.#get = db.prepare('SELECT seq, attempts, unknowns, at, data FROM parked WHERE seq = ?');
     this.#due = db.prepare('SELECT seq FROM parked WHERE due_at <= ? ORDER BY due_at, seq LIMIT ?');
-    this.#byDue = db.prepare('SELECT seq, due_at FROM parked ORDER BY due_at, seq');
+    this.#byDue = db.prepare(`SELECT seq, due_at FROM parked WHERE due_at < ${HELD} ORDER BY due_at, seq`);
     this.#bySeq = db.prepare('SELECT seq, length(data) AS bytes FROM parked ORDER BY seq');
     this.#oldest = db.prepare('SELECT at FROM parked ORDER BY seq LIMIT 1');
+    this.#after = db.prepare(
+      'SELECT seq, due_at AS dueAt, data AS record FROM parked WHERE seq > ? ORDER BY seq',
+    );
+    this.#release = db.prepare(
+      `UPDATE parked SET due_at = coalesce((SELECT max(due_at) FROM parked WHERE due_at < ${HELD}), 0)
+       WHERE due_at >= ${HELD}`,
+    );
   }
 
   get(seq: number): ParkedRow | undefined {
@@ -56,6 +68,11 @@ export class ParkedRows {
   /** The clock was set back: what waited goes on waiting as long as it was to, and none longer than `longestMs`. */
   hasten(backMs: number, now: number, longestMs: number): void {
     this.#hasten.run(backMs, now + longestMs);
+  }
+
+  /** Held ones are due with the last of the others. */
+  releaseHeld(): void {
+    this.#release.run();
   }
 
   /** Bytes of the record that was deleted. */
@@ -85,6 +102,19 @@ export class ParkedRows {
       sum += row.bytes;
     }
     return seqs;
+  }
+
+  /** Those after `seq` that aren't in `except`, oldest first; a bounded number of bytes, at least one. */
+  after(seq: number, limit: number, except: { has(seq: number): boolean }): ParkedRecord[] {
+    const rows: ParkedRecord[] = [];
+    let bytes = 0;
+    for (const row of this.#after.iterate(seq)) {
+      if (rows.length >= limit || bytes >= MAX_READ_BYTES) break;
+      if (except.has(row.seq)) continue;
+      rows.push(row);
+      bytes += row.record.byteLength;
+    }
+    return rows;
   }
 
   get oldestStoredAt(): number | undefined {

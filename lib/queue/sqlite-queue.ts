@@ -45,13 +45,15 @@ export class SqliteQueue {
   run(batches: readonly QueueBatch[]): Answer<QueueReply>[] {
     this.#noteTime(batches.at(-1)?.now ?? this.#now);
     const outcomes = this.#write(batches);
-    const leases = batches.map((batch) => this.#lease(batch));
+    const given = batches.map((batch) => this.#lease(batch));
     if (this.#records.leasesChanged) this.#noteLeases();
+    const reading = batches.map((batch) => this.#read(batch));
     const state = this.state;
     return batches.map((_, index) => {
-      const leased = leases[index];
+      const { leases: leased, later } = given[index] ?? {};
       const outcome = outcomes[index];
-      const reply = { ...outcome, firstSeq: outcome?.firstSeq ?? 0, state, leases: leased };
+      const reads = reading[index];
+      const reply = { ...outcome, firstSeq: outcome?.firstSeq ?? 0, state, leases: leased, later, reads };
       return { reply, transfer: leased?.filter((lease) => lease instanceof ArrayBuffer) ?? [] };
     });
   }
@@ -139,7 +141,9 @@ export class SqliteQueue {
   }
 
   #write(batches: readonly QueueBatch[]): Outcome[] {
-    const changes = batches.filter(({ append, done, settlements }) => append ?? done ?? settlements);
+    const changes = batches.filter(
+      ({ append, done, settlements, releaseHeld }) => append ?? done ?? settlements ?? releaseHeld,
+    );
     const now = changes.at(-1)?.now;
     try {
       const outcomes: Outcome[] =
@@ -154,7 +158,8 @@ export class SqliteQueue {
     }
   }
 
-  #apply({ append, done, settlements, now }: QueueBatch): Outcome {
+  #apply({ append, done, settlements, releaseHeld, now }: QueueBatch): Outcome {
+    if (releaseHeld) this.#records.releaseHeld();
     if (done) for (const seq of done) this.#records.done(seq);
     if (settlements) for (const settlement of settlements) this.#records.settle(settlement, now);
     if (!append) return {};
@@ -175,8 +180,9 @@ export class SqliteQueue {
 
   /** What doesn't depend on each other is tried alone: on a full disk, settling still makes room. */
   #applyAlone(batch: QueueBatch): Outcome {
-    const { now, append, done, settlements } = batch;
-    const settling = (done ?? settlements) ? this.#settleAnyhow({ now, done, settlements }) : {};
+    const { now, append, done, settlements, releaseHeld } = batch;
+    const settles = done ?? settlements ?? releaseHeld;
+    const settling = settles ? this.#settleAnyhow({ now, done, settlements, releaseHeld }) : {};
     const appending = append ? this.#attempt({ now, append }) : {};
     return {
       ...appending,
@@ -237,10 +243,25 @@ export class SqliteQueue {
     }
   }
 
-  #lease({ leases, now }: QueueBatch): (ArrayBuffer | Fault)[] | undefined {
-    return leases?.map((request) => {
+  #lease({ leases, now }: QueueBatch): Pick<QueueReply, 'leases' | 'later'> {
+    const later: number[] = [];
+    const given = leases?.map((request) => {
       try {
-        return writeLeases(this.#records.lease(request, now));
+        if (!request.seqs) return writeLeases(this.#records.lease(request, now));
+        const recalled = this.#records.recall(request.seqs, now);
+        later.push(...recalled.later);
+        return writeLeases(recalled.runs);
+      } catch (error) {
+        return this.#note(error);
+      }
+    });
+    return { leases: given, later: later.length > 0 ? later : undefined };
+  }
+
+  #read({ reads }: QueueBatch): QueueReply['reads'] {
+    return reads?.map(({ afterSeq, limit }) => {
+      try {
+        return this.#records.parkedAfter(afterSeq, limit);
       } catch (error) {
         return this.#note(error);
       }

@@ -5,7 +5,7 @@
  * A record not settled is either in a chunk or parked.
  */
 import type { Database } from 'better-sqlite3';
-import type { Settlement } from './contract';
+import type { ParkedRecord, Settlement } from './contract';
 import type { Chunk } from './sqlite-chunk';
 import { CHUNK_BYTES, Chunks } from './sqlite-chunks';
 import { CountersRow, type Counters } from './sqlite-counters';
@@ -109,6 +109,21 @@ export class QueueRecords {
   lease(request: LeaseRequest, now: number): LeaseRun[] {
     const { next } = this.counters;
     return this.#out.lease(request, now, { parkedWaiting: this.waiting > 0, next });
+  }
+
+  /** As `Outgoing.recall`; `saveLeases` must follow. */
+  recall(seqs: readonly number[], now: number): ReturnType<Outgoing['recall']> {
+    return this.#out.recall(seqs, now);
+  }
+
+  parkedAfter(seq: number, limit: number): readonly ParkedRecord[] {
+    return this.#parked.after(seq, limit, this.#leases);
+  }
+
+  releaseHeld(): void {
+    if (this.counters.parked === 0) return;
+    this.#parked.releaseHeld();
+    this.#out.parkedChanged();
   }
 
   /** Writes what the transaction changed. */

@@ -7,7 +7,15 @@ import type { StoreError } from '../errors/errors';
 import { Quota } from '../quota/quota';
 import { storeError, type Fault } from '../sqlite/faults';
 import { WorkerHost } from '../sqlite/worker-host';
-import type { AppendOptions, AppendResult, LeasedRecord, QueueStore, Settlement } from './contract';
+import type {
+  AppendOptions,
+  AppendResult,
+  LeasedRecord,
+  ParkedRecord,
+  QueueStore,
+  Recalled,
+  Settlement,
+} from './contract';
 import { CODES } from './sqlite-codes';
 import { Health } from './sqlite-health';
 import { Turn } from './sqlite-turn';
@@ -132,6 +140,23 @@ class WorkerStore implements SqliteStore {
     return this.#gather().lease({ maxRecords, maxBytes, maxParked });
   }
 
+  async leaseParked(seqs: readonly number[]): Promise<Recalled> {
+    if (this.#closed) throw this.#error({ kind: 'closed', detail: '' });
+    const turn = this.#gather();
+    const leased = await turn.lease({ maxRecords: seqs.length, maxBytes: Infinity, seqs });
+    return { leased, later: turn.later.filter((seq) => seqs.includes(seq)) };
+  }
+
+  parkedAfter(seq: number, limit: number): Promise<readonly ParkedRecord[]> {
+    if (this.#closed) return Promise.reject(this.#error({ kind: 'closed', detail: '' }));
+    return this.#gather().readParked({ afterSeq: seq, limit });
+  }
+
+  releaseHeld(): Promise<void> {
+    if (this.#closed) return Promise.reject(this.#error({ kind: 'closed', detail: '' }));
+    return this.#gather().releaseHeld();
+  }
+
   settle(settlement: Settlement): Promise<void> {
     if (this.#closed) return Promise.reject(this.#error({ kind: 'closed', detail: '' }));
     this.#unsettled.delete(settlement.seq);
@@ -220,14 +245,15 @@ class WorkerStore implements SqliteStore {
     if (appendError || settleError) turn.fail(appendError, settleError, undefined);
     if (!appendError) turn.stored(reply.firstSeq, reply.duplicates ?? []);
     if (!settleError) turn.settled();
-    const leaseError = this.#answerLeases(turn, reply);
+    const readError = this.#answerLeases(turn, reply) ?? this.#answerReads(turn, reply);
     const fault = quarantined && this.#error(quarantined);
-    const error = fault ?? appendError ?? settleError ?? leaseError;
+    const error = fault ?? appendError ?? settleError ?? readError;
     if (error) this.#health.report(error);
     if (turn.writes || fault) for (const listener of this.#changeListeners) listener();
   }
 
-  #answerLeases(turn: Turn, { leases = [] }: QueueReply): StoreError | undefined {
+  #answerLeases(turn: Turn, { leases = [], later = [] }: QueueReply): StoreError | undefined {
+    turn.later = later;
     let error: StoreError | undefined;
     for (const [index, lease] of leases.entries()) {
       if (lease instanceof ArrayBuffer) {
@@ -238,6 +264,15 @@ class WorkerStore implements SqliteStore {
         error = this.#error(lease);
         turn.leaseFailed(index, error);
       }
+    }
+    return error;
+  }
+
+  #answerReads(turn: Turn, { reads = [] }: QueueReply): StoreError | undefined {
+    let error: StoreError | undefined;
+    for (const [index, found] of reads.entries()) {
+      if ('kind' in found) turn.readFailed(index, (error = this.#error(found)));
+      else turn.found(index, found);
     }
     return error;
   }

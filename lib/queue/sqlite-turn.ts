@@ -1,6 +1,12 @@
 /** What came in within one turn of the event loop, and who waits for it. */
-import type { AppendOptions, AppendResult, LeasedRecord, Settlement } from './contract';
-import { writeFrames, type AppendBatch, type LeaseRequest, type QueueBatch } from './sqlite-wire';
+import type { AppendOptions, AppendResult, LeasedRecord, ParkedRecord, Settlement } from './contract';
+import {
+  writeFrames,
+  type AppendBatch,
+  type LeaseRequest,
+  type ParkedRead,
+  type QueueBatch,
+} from './sqlite-wire';
 
 /** What all calls of one kind wait for together: a promise with two functions for each record would cost more. */
 class Outcome<Result> {
@@ -33,9 +39,14 @@ export class Turn {
   readonly #settled = new Outcome<void>();
   readonly #requests: LeaseRequest[] = [];
   readonly #leases: Outcome<LeasedRecord[]>[] = [];
+  readonly #reads: ParkedRead[] = [];
+  readonly #found: Outcome<readonly ParkedRecord[]>[] = [];
+  #releasesHeld = false;
+  /** Asked for by seq and given out later. */
+  later: readonly number[] = [];
 
   get writes(): boolean {
-    return this.#records.length > 0 || this.#settlements.length > 0;
+    return this.#records.length > 0 || this.#settlements.length > 0 || this.#releasesHeld;
   }
 
   append(record: Uint8Array, options: AppendOptions): Promise<AppendResult> {
@@ -57,6 +68,18 @@ export class Turn {
     return lease.promise;
   }
 
+  readParked(read: ParkedRead): Promise<readonly ParkedRecord[]> {
+    this.#reads.push(read);
+    const found = new Outcome<readonly ParkedRecord[]>();
+    this.#found.push(found);
+    return found.promise;
+  }
+
+  releaseHeld(): Promise<void> {
+    this.#releasesHeld = true;
+    return this.#settled.promise;
+  }
+
   pack(now: number): { batch: QueueBatch; transfer: ArrayBuffer[] } {
     const append = this.#packAppends();
     const done: number[] = [];
@@ -71,6 +94,8 @@ export class Turn {
       done: done.length > 0 ? Float64Array.from(done) : undefined,
       settlements: others.length > 0 ? others : undefined,
       leases: this.#requests.length > 0 ? this.#requests : undefined,
+      reads: this.#reads.length > 0 ? this.#reads : undefined,
+      releaseHeld: this.#releasesHeld || undefined,
     };
     return { batch, transfer: append ? [append.frames] : [] };
   }
@@ -99,11 +124,19 @@ export class Turn {
     this.#leases[index]?.reject(error);
   }
 
-  /** Rejects the appends, settlements and leases for which there is an error. */
-  fail(append: Error | undefined, settle: Error | undefined, lease: Error | undefined): void {
+  found(index: number, records: readonly ParkedRecord[]): void {
+    this.#found[index]?.resolve(records);
+  }
+
+  readFailed(index: number, error: Error): void {
+    this.#found[index]?.reject(error);
+  }
+
+  /** Rejects the appends, the settlements, and what would have been read, where there is an error. */
+  fail(append: Error | undefined, settle: Error | undefined, read: Error | undefined): void {
     if (append) this.#stored.reject(append);
     if (settle) this.#settled.reject(settle);
-    if (lease) for (const caller of this.#leases) caller.reject(lease);
+    if (read) for (const caller of [...this.#leases, ...this.#found]) caller.reject(read);
   }
 
   #packAppends(): AppendBatch | undefined {

@@ -3,7 +3,7 @@
  * `u32le length · record`, which is transferred, not copied; the same frames are what a chunk stores.
  */
 import type { Fault } from '../sqlite/faults';
-import type { LeasedRecord, QueueCounts, Settlement } from './contract';
+import type { LeasedRecord, ParkedRecord, QueueCounts, Settlement } from './contract';
 
 export const FRAME_BYTES = 4;
 /** Of each run of leases: first seq · count · stored at · attempts · unknowns · crashes, f64 each. */
@@ -27,14 +27,24 @@ export interface QueueBatch {
   readonly done?: Float64Array | undefined;
   readonly settlements?: readonly Settlement[] | undefined;
   readonly leases?: readonly LeaseRequest[] | undefined;
+  /** Reads of parked records. */
+  readonly reads?: readonly ParkedRead[] | undefined;
+  readonly releaseHeld?: boolean | undefined;
   /** Write something to see whether the file can be written. */
   readonly probe?: boolean | undefined;
+}
+
+export interface ParkedRead {
+  readonly afterSeq: number;
+  readonly limit: number;
 }
 
 export interface LeaseRequest {
   readonly maxRecords: number;
   readonly maxBytes: number;
   readonly maxParked?: number | undefined;
+  /** These parked records and no others. */
+  readonly seqs?: readonly number[] | undefined;
 }
 
 /** Counters after the commit that answers a batch. */
@@ -52,6 +62,9 @@ export interface QueueReply {
   readonly settleFault?: Fault | undefined;
   /** One buffer per lease request, see `readLeases`; fault where it could not be read. */
   readonly leases?: readonly (ArrayBuffer | Fault)[] | undefined;
+  /** Of all lease requests: asked for by seq and given out later. */
+  readonly later?: readonly number[] | undefined;
+  readonly reads?: readonly (readonly ParkedRecord[] | Fault)[] | undefined;
   /** A file or part of it that was found damaged and set aside. */
   readonly quarantined?: Fault | undefined;
 }

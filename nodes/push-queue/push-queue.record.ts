@@ -46,7 +46,7 @@ export function originOf({ sluice }: Message, stamp: Stamp): string {
 }
 
 /** The lane of a record with `ordering: key`; one without the property is a lane of its own. */
-export function laneOf(lease: LeasedRecord, keyProperty: string): string {
+export function laneOf(lease: Pick<LeasedRecord, 'seq' | 'record'>, keyProperty: string): string {
   const own = `seq ${lease.seq}`;
   try {
     const value = keyProperty

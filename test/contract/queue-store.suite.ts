@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { LeasedRecord, QueueStore, Settlement } from '#lib/queue/contract';
+import { HELD, type LeasedRecord, type QueueStore, type Settlement } from '#lib/queue/contract';
 import { waitFor } from '../harness/wait';
 
 export interface QueueStoreUnderTest {
@@ -166,6 +166,36 @@ export function describeQueueStore({ name, persistent, make }: QueueStoreSuite):
       expect(await after({ spend: true, unknown: true })).toEqual([2, 2]);
       expect(await after({ spend: false, unknown: false })).toEqual([2, 2]);
       expect(await after({ spend: true, unknown: false })).toEqual([3, 0]);
+    });
+
+    it('N16 keeps what is held until it is asked for, or released', async () => {
+      await appendAll('head', 'a', 'b', 'c');
+      const leases = await store.lease(...ALL);
+      const [head = 0, a = 0, b = 0, c = 0] = leases.map(({ seq }) => seq);
+      for (const seq of [a, b, c]) await retry(seq, HELD, { spend: false });
+      expect(store.counts()).toMatchObject({ records: 4, parked: 3 });
+      expect(store.nextDueAt()).toBeUndefined();
+      await retry(head, 1_005_000);
+      under.setNow(9_000_000_000_000);
+      expect(texts(await store.lease(...ALL))).toEqual(['head']);
+      const found = await store.parkedAfter(a, 10);
+      expect(found.map(({ seq, dueAt }) => [seq, dueAt])).toEqual([
+        [b, HELD],
+        [c, HELD],
+      ]);
+      expect(Buffer.from(found[0]?.record ?? []).toString()).toBe('b');
+      expect(await store.parkedAfter(0, 1)).toMatchObject([{ seq: a }]);
+
+      const { leased, later } = await store.leaseParked([c, 999, head, a]);
+      expect([texts(leased), later]).toEqual([['c', 'a'], []]);
+      expect(leased[0]).toMatchObject({ attempts: 0, unknowns: 0, crashes: 0 });
+      await done(a);
+      await done(c);
+      await retry(head, 5000);
+      await store.releaseHeld();
+      expect(store.nextDueAt()).toBe(5000);
+      expect(texts(await store.lease(...ALL))).toEqual(['head', 'b']);
+      expect(await store.parkedAfter(0, 10)).toEqual([]);
     });
 
     it('gives the earliest due time of those that wait', async () => {

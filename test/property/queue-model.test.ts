@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { LeasedRecord, QueueStore, Settlement } from '#lib/queue/contract';
+import { HELD, type LeasedRecord, type QueueStore, type Settlement } from '#lib/queue/contract';
 import { openSqliteStore } from '#lib/queue/sqlite-store';
 
 interface Row {
@@ -97,8 +97,26 @@ class Model {
     }
   }
 
+  recall(seqs: readonly number[]): Row[] {
+    const given = seqs.flatMap(
+      (wanted) => this.rows.find(({ seq, state }) => seq === wanted && state === 'parked') ?? [],
+    );
+    for (const row of given) row.state = 'leased';
+    return given;
+  }
+
+  releaseHeld() {
+    const parked = this.rows.filter(
+      ({ failed, state }) => state === 'parked' || (failed && state === 'leased'),
+    );
+    const last = Math.max(0, ...parked.map(({ dueAt }) => dueAt).filter((dueAt) => dueAt !== HELD));
+    for (const row of parked) if (row.dueAt === HELD) row.dueAt = last;
+  }
+
   nextDueAt() {
-    const times = this.rows.filter(({ state }) => state === 'parked').map(({ dueAt }) => dueAt);
+    const times = this.rows
+      .filter(({ state, dueAt }) => state === 'parked' && dueAt !== HELD)
+      .map(({ dueAt }) => dueAt);
     return times.length > 0 ? Math.min(...times) : undefined;
   }
 }
@@ -150,11 +168,19 @@ const command = fc.oneof(
     arbitrary: fc.record({
       do: fc.constant('retry' as const),
       pick: fc.nat(20),
-      inMs: fc.constantFrom(0, 5, 50),
+      inMs: fc.constantFrom(0, 5, 50, HELD),
       spend: fc.boolean(),
       unknown: fc.boolean(),
     }),
   },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('recall' as const),
+      picks: fc.uniqueArray(fc.nat(20), { minLength: 1, maxLength: 4 }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('releaseHeld' as const) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('dead' as const), pick: fc.nat(20) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(1, 10, 100) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('restart' as const) }) },
@@ -240,7 +266,7 @@ async function run(
       }
       case 'retry': {
         const row = onLease(step.pick);
-        const dueAt = model.now + step.inMs;
+        const dueAt = step.inMs === HELD ? HELD : model.now + step.inMs;
         if (row) row.failed = true;
         await settle({
           seq: row?.seq ?? 0,
@@ -251,6 +277,18 @@ async function run(
         });
         break;
       }
+      case 'recall': {
+        const parked = model.rows.filter(({ state }) => state === 'parked');
+        const seqs = [...new Set(step.picks.map((pick) => parked[pick % (parked.length || 1)]?.seq ?? 0))];
+        const { leased: given, later } = await store.leaseParked(seqs);
+        expect(given.map(leased)).toEqual(model.recall(seqs).map(visible));
+        expect(later).toEqual([]);
+        break;
+      }
+      case 'releaseHeld':
+        model.releaseHeld();
+        await store.releaseHeld();
+        break;
       case 'dead':
         await settle({ seq: onLease(step.pick)?.seq ?? 0, outcome: 'dead', reason: 'r', code: 'X' });
         break;
@@ -292,6 +330,10 @@ async function run(
     });
     // A lease alone is not a commit, and yet it changes what is next.
     expect(store.nextDueAt()).toBe(model.nextDueAt());
+    const parked = model.rows.filter(({ state }) => state === 'parked');
+    expect((await store.parkedAfter(0, 1000)).map(({ seq, dueAt }) => ({ seq, dueAt }))).toEqual(
+      parked.map(({ seq, dueAt }) => ({ seq, dueAt })),
+    );
   }
   await store.close();
 }

@@ -138,6 +138,6 @@ export class DrainFixture {
   }
 }
 
-export function textOf(lease: LeasedRecord): string {
+export function textOf(lease: Pick<LeasedRecord, 'record'>): string {
   return Buffer.from(lease.record).toString();
 }
