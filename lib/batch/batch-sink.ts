@@ -52,6 +52,9 @@ export class BatchSink<Value> implements Sink {
 
   readonly #backlog: Backlog<Waiting<Value>>;
   readonly #pause = new Pause();
+  /** Refused for a reason that isn't theirs, and certainly not stored: they go first, with others if there are any. */
+  #retained: readonly Waiting<Value>[] = [];
+  #failures = 0;
   #bytes = 0;
   #isFlushed = false;
   #timer: NodeJS.Timeout | undefined;
@@ -159,14 +162,33 @@ export class BatchSink<Value> implements Sink {
     this.#state = 'closed';
     await this.target.close();
     await emptied;
-    this.#giveBack(this.#take(() => true));
+    this.#giveBack([...this.#retained, ...this.#take(() => true)]);
+    this.#retained = [];
   }
 
   /** Starts what is due, or arranges to be called when it is. */
   #pump(): void {
     clearTimeout(this.#timer);
     if (this.#sending || this.#state === 'closed') return;
-    const { limits } = this.options;
+    const delayMs = this.#dueInMs();
+    if (delayMs === undefined) return;
+    if (delayMs > 0) {
+      this.#timer = setTimeout(() => this.#pump(), Math.ceil(delayMs));
+      return;
+    }
+    const fits = fitsInto(this.options.limits);
+    const retained = this.#retained.filter(fits);
+    this.#retained = this.#retained.slice(retained.length);
+    const batch = this.#retained.length > 0 ? retained : [...retained, ...this.#take(fits)];
+    if (this.#backlog.size === 0) this.#isFlushed = false;
+    this.#sending = this.#send(batch).finally(() => {
+      this.#sending = undefined;
+      this.#pump();
+    });
+  }
+
+  #dueInMs(): number | undefined {
+    if (this.#retained.length > 0) return 0;
     const { oldest } = this.#backlog;
     const fill = {
       rows: this.#backlog.size,
@@ -174,18 +196,7 @@ export class BatchSink<Value> implements Sink {
       ageMs: oldest ? performance.now() - oldest.since : 0,
       isFlushed: this.#isFlushed,
     };
-    const delayMs = dueInMs(fill, limits);
-    if (delayMs === undefined) return;
-    if (delayMs > 0) {
-      this.#timer = setTimeout(() => this.#pump(), Math.ceil(delayMs));
-      return;
-    }
-    const batch = this.#take(fitsInto(limits));
-    if (this.#backlog.size === 0) this.#isFlushed = false;
-    this.#sending = this.#send(batch).finally(() => {
-      this.#sending = undefined;
-      this.#pump();
-    });
+    return dueInMs(fill, this.options.limits);
   }
 
   #take(wants: (next: BatchRow<Value>) => boolean): Waiting<Value>[] {
@@ -196,11 +207,10 @@ export class BatchSink<Value> implements Sink {
 
   async #send(batch: readonly Waiting<Value>[]): Promise<void> {
     const isolation = new Isolation(batch);
-    let failures = 0;
     for (let part = isolation.next(); part; part = isolation.next()) {
       const failure = await this.#insert(part);
       if (!failure) {
-        failures = 0;
+        this.#failures = 0;
         isolation.stored();
         this.#confirm(part);
       } else if (failure.kind === 'rows') {
@@ -209,10 +219,13 @@ export class BatchSink<Value> implements Sink {
         const faulty = isolation.refused(failure.hint);
         if (faulty) this.#reject(faulty, failure.error);
       } else {
-        failures += 1;
         this.#noteTrouble(failure, part.length);
         if (this.#state !== 'open') return this.#giveBack(isolation.rest());
-        await this.#pause.wait(this.#delayAfter(failure.error, failures));
+        await this.#pause.wait(this.#delayAfter(failure.error));
+        if (failure.kind === 'config') {
+          this.#retained = isolation.rest();
+          return;
+        }
       }
     }
   }
@@ -231,7 +244,9 @@ export class BatchSink<Value> implements Sink {
     }
   }
 
-  #delayAfter({ retryAfterMs }: DeliveryError, attempt: number): number {
+  #delayAfter({ retryAfterMs }: DeliveryError): number {
+    this.#failures += 1;
+    const attempt = this.#failures;
     return nextDelayMs({ ...RETRY, attempt, random: this.options.random ?? Math.random, retryAfterMs });
   }
 

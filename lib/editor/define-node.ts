@@ -2,11 +2,7 @@
  * Makes the editor half of a node from its config. Nothing here touches the page until a dialog opens: the build runs
  * it once outside of a browser to print the definition into the html.
  */
-import type { Credentials, Fields } from '../config/fields';
-import { Form } from './form';
-import { KnownCredentials } from './known-credentials';
-import { lenientConfig, problemWith, type ProblemsOf } from './problems';
-import type { EditorNode, NodeDefinition, PropertyDefinition } from './red';
+import { dialogOf, translateFor, type DialogOptions } from './dialog';
 
 /** One muted colour per kind of node, so that the eye finds where records come from, wait, and leave. */
 const COLORS = {
@@ -17,26 +13,10 @@ const COLORS = {
   errors: '#d9a6a0',
 } as const;
 
-/** Start of the namespaces under which Node-RED keeps our texts: the package's name. */
-const PACKAGE = '@sluice/node-red';
-
-interface NodeOptions<Config extends object> {
+interface NodeOptions<Config extends object> extends DialogOptions<Config> {
   readonly kind: keyof typeof COLORS;
-  readonly fields: Fields<Config>;
-  readonly credentials?: Credentials<string>;
-  /** Those without which a node with this config can't start. */
-  readonly requiredCredentials?: (config: Config) => readonly string[];
-  /** Those that never begin or end with white space: more of it was copied than meant. */
-  readonly exactCredentials?: readonly string[];
-  /** Properties that hold the id of a config node, with its type: the editor makes their input a choice of those. */
-  readonly configNodes?: Partial<Record<keyof Config & string, string>>;
-  readonly problemsOf?: ProblemsOf<Config>;
   readonly inputs: 0 | 1;
   readonly outputs: number;
-  /** Text on the canvas for a node without a name. */
-  readonly label: (config: Config) => string;
-  /** Runs when the dialog opens, its inputs filled in. */
-  readonly onOpen?: (form: Form<Config>, node: EditorNode) => void;
 }
 
 /**
@@ -47,108 +27,27 @@ export function defineNode<Config extends { name: string }>(
   type: string,
   options: NodeOptions<Config>,
 ): void {
-  const { fields, kind, inputs, outputs, credentials = {}, exactCredentials = [] } = options;
-  const requiredCredentials = options.requiredCredentials ?? (() => []);
-  const problemsOf = options.problemsOf ?? (() => []);
-  const names = Object.keys(fields) as (keyof Config & string)[];
-  const openForms = new Map<string, Form<Config>>();
-  const knownCredentials = new KnownCredentials();
-  const translate = (key: string, values: Readonly<Record<string, string | number>> = {}) =>
-    RED._(`${PACKAGE}/${type}:${key}`, values);
-
-  function reasonFor(name: keyof Config & string, values: Readonly<Record<string, unknown>>): string {
-    const problem = problemWith(name, values, fields, problemsOf);
-    if (!problem) return '';
-    if ('property' in problem) return translate(`${type}.problem.${problem.key}`);
-    return translate(`sluice.problem.${problem.key}`, problem.values);
-  }
-
-  function credentialReason(name: string, value: string, config: Config): string {
-    if (value === '') {
-      return requiredCredentials(config).includes(name) ? translate('sluice.problem.required') : '';
-    }
-    const isWrong = exactCredentials.includes(name) && value !== value.trim();
-    return isWrong ? translate('sluice.problem.outerSpace') : '';
-  }
-
-  /** For the canvas: there Node-RED checks no credentials itself. In the dialog their own inputs tell. */
-  function missingCredential(node: EditorNode): string {
-    const required = requiredCredentials(lenientConfig(fields, node));
-    if (required.length === 0 || openForms.has(node.id)) return '';
-    const known = knownCredentials.of(node);
-    const missing = known && required.find((name) => !known.has(name));
-    if (missing === undefined) return '';
-    return translate('sluice.problem.credential', { name: translate(`${type}.field.${missing}`) });
-  }
-
-  function property(name: keyof Config & string): PropertyDefinition {
-    const configType = options.configNodes?.[name];
-    return {
-      value: fields[name].default,
-      ...(configType === undefined ? {} : { type: configType, required: false }),
-      // Other properties count as they stand in the open dialog, not as they were saved last.
-      validate(value, _options) {
-        const others = openForms.get(this.id)?.values() ?? this;
-        const reason = reasonFor(name, { ...others, [name]: value });
-        return reason || (name === 'name' && missingCredential(this)) || true;
-      },
-    };
-  }
-
-  /** Why each input of the dialog won't do; empty for one that will. */
-  function reasonsFor(
-    values: Readonly<Record<string, unknown>>,
-    credential: (name: string) => string,
-  ): Map<string, string> {
-    const reasons = new Map<string, string>(names.map((name) => [name, reasonFor(name, values)]));
-    const config = lenientConfig(fields, values);
-    for (const name of Object.keys(credentials)) {
-      reasons.set(name, credentialReason(name, credential(name), config));
-    }
-    return reasons;
-  }
-
-  function close(this: EditorNode): void {
-    openForms.delete(this.id);
-  }
-
+  const { kind, inputs, outputs } = options;
+  const translate = translateFor(type);
   RED.nodes.registerType(type, {
     category: 'sluice',
     color: COLORS[kind],
     icon: `${type}.svg`,
     inputs,
     outputs,
-    defaults: Object.fromEntries(names.map((name) => [name, property(name)])),
-    credentials: Object.fromEntries(
-      Object.entries(credentials).map(([name, { type: kindOfInput }]) => [
-        name,
-        {
-          type: kindOfInput,
-          validate(value: unknown, _options: unknown) {
-            const config = openForms.get(this.id)?.config() ?? lenientConfig(fields, this);
-            return credentialReason(name, String(value ?? ''), config) || true;
-          },
-        } satisfies NodeDefinition['credentials'][string] & ThisType<EditorNode>,
-      ]),
-    ),
+    ...dialogOf(type, options, 'node-input'),
     paletteLabel: () => translate(`${type}.label.palette`),
-    label() {
-      // A node that was saved before a property existed, or was never edited, lacks it.
-      const values = Object.fromEntries(names.map((name) => [name, this[name] ?? fields[name].default]));
-      return this.name || options.label(values as unknown as Config) || translate(`${type}.label.palette`);
-    },
     labelStyle() {
       return this.name ? 'node_label_italic' : '';
     },
     outputLabels: (index) => translate(`${type}.output.${index}`),
-    oneditprepare() {
-      const form = new Form(fields, this, reasonsFor);
-      openForms.set(this.id, form);
-      options.onOpen?.(form, this);
-      form.start();
-    },
-    oneditsave: close,
-    oneditcancel: close,
-    oneditdelete: close,
   });
+}
+
+/** Registers a configuration node: one that others refer to, and that isn't on the canvas. */
+export function defineConfigNode<Config extends { name: string }>(
+  type: string,
+  options: DialogOptions<Config>,
+): void {
+  RED.nodes.registerType(type, { category: 'config', ...dialogOf(type, options, 'node-config-input') });
 }

@@ -5,6 +5,9 @@ import { FORM_STYLES } from './form-styles';
 
 type Input = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
 
+/** How Node-RED begins the ids of the inputs of a node's dialog, and of a configuration node's. */
+export type InputPrefix = 'node-input' | 'node-config-input';
+
 /**
  * The open dialog of a node: its inputs' values as they stand, parts that are shown under a condition, and the reason
  * beside each input that won't do (Node-RED itself shows it on hover only).
@@ -21,6 +24,7 @@ export class Form<Config extends object> {
       values: Readonly<Record<string, unknown>>,
       credential: (name: string) => string,
     ) => ReadonlyMap<string, string>,
+    private readonly prefix: InputPrefix,
   ) {
     const root = this.input('name')?.closest<HTMLElement>('.sluice-form');
     if (!root) throw new Error('the form has no .sluice-form around its inputs');
@@ -47,7 +51,7 @@ export class Form<Config extends object> {
   }
 
   input(name: string): Input | undefined {
-    const element = document.getElementById(`node-input-${name}`);
+    const element = document.getElementById(`${this.prefix}-${name}`);
     const isInput =
       element instanceof HTMLInputElement ||
       element instanceof HTMLSelectElement ||

@@ -19,25 +19,34 @@ export interface PropertyDefinition {
   readonly validate?: (this: EditorNode, value: unknown, options: unknown) => true | string;
 }
 
-/** What `RED.nodes.registerType` takes. */
-export interface NodeDefinition {
+/** The part of a definition that is about properties and their dialog. */
+export interface DialogDefinition {
+  readonly defaults: Readonly<Record<string, PropertyDefinition>>;
+  readonly credentials: Readonly<
+    Record<string, { readonly type: string; readonly validate?: PropertyDefinition['validate'] }>
+  >;
+  readonly label: (this: EditorNode) => string;
+  readonly oneditprepare: (this: EditorNode) => void;
+  readonly oneditsave: (this: EditorNode) => void;
+  readonly oneditcancel: (this: EditorNode) => void;
+  readonly oneditdelete: (this: EditorNode) => void;
+}
+
+/** What `RED.nodes.registerType` takes for a node on the canvas. */
+export interface NodeDefinition extends DialogDefinition {
   readonly category: string;
   readonly color: string;
   readonly icon: string;
   readonly inputs: number;
   readonly outputs: number;
-  readonly defaults: Readonly<Record<string, PropertyDefinition>>;
-  readonly credentials: Readonly<
-    Record<string, { readonly type: string; readonly validate?: PropertyDefinition['validate'] }>
-  >;
   readonly paletteLabel: () => string;
-  readonly label: (this: EditorNode) => string;
   readonly labelStyle: (this: EditorNode) => string;
   readonly outputLabels: (index: number) => string;
-  readonly oneditprepare: (this: EditorNode) => void;
-  readonly oneditsave: (this: EditorNode) => void;
-  readonly oneditcancel: (this: EditorNode) => void;
-  readonly oneditdelete: (this: EditorNode) => void;
+}
+
+/** What it takes for a configuration node. */
+export interface ConfigNodeDefinition extends DialogDefinition {
+  readonly category: 'config';
 }
 
 /** What the editor's jQuery wraps; only handed through. */
@@ -49,7 +58,7 @@ export interface EditorRED {
   /** Text for `namespace:key`; a node's namespace is `<package>/<type>`. Values fill in `__name__`. */
   _(key: string, values?: Readonly<Record<string, string | number>>): string;
   readonly nodes: {
-    registerType(type: string, definition: NodeDefinition): void;
+    registerType(type: string, definition: NodeDefinition | ConfigNodeDefinition): void;
     /** All nodes on all tabs and in all subflows, configuration nodes left out. */
     eachNode(callback: (node: EditorNode) => void): void;
     getType(type: string): { readonly category: string } | null | undefined;

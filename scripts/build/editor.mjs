@@ -82,7 +82,9 @@ export async function buildEditor(root, type, target) {
   if (problems.length > 0) throw new Error(problems.join('; '));
   const config = require(join(target, `${type}.config.js`));
   const texts = await mergedTexts(root, type, DEFAULT_LANGUAGE);
-  const form = expandForm(await readFile(join(source, `${type}.html`), 'utf8'), type, config, texts);
+  const isConfigNode = definition['category'] === 'config';
+  const rows = await readFile(join(source, `${type}.html`), 'utf8');
+  const form = expandForm(rows, type, config, texts, isConfigNode);
   const help = await readFile(join(source, 'locales', DEFAULT_LANGUAGE, `${type}.help.md`), 'utf8');
   await mkdir(join(target, 'icons'), { recursive: true });
   await writeFile(

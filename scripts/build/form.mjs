@@ -20,9 +20,10 @@ const ATTRIBUTE = /([\w-]+)="([^"]*)"/g;
  * @param {string} type
  * @param {Config} config
  * @param {Texts} texts with those that all nodes share under `sluice`
+ * @param {boolean} isConfigNode
  */
-export function expandForm(form, type, config, texts) {
-  const rows = new Rows(type, config, texts);
+export function expandForm(form, type, config, texts, isConfigNode) {
+  const rows = new Rows(type, config, texts, isConfigNode ? 'node-config-input' : 'node-input');
   return form.replace(ELEMENT, (_all, indent, attributes, inner) =>
     rows.row(attributesOf(attributes), (inner ?? '').trim()).replace(/^/gm, indent),
   );
@@ -46,11 +47,13 @@ class Rows {
    * @param {string} type
    * @param {Config} config
    * @param {Texts} texts
+   * @param {string} prefix with which the ids of the inputs begin
    */
-  constructor(type, config, texts) {
+  constructor(type, config, texts, prefix) {
     this.type = type;
     this.config = config;
     this.texts = texts;
+    this.prefix = prefix;
   }
 
   /**
@@ -83,8 +86,8 @@ class Rows {
   /** @param {string} name */
   check(name) {
     return block('div class="sluice-check"', [
-      `<input type="checkbox" id="node-input-${name}" />`,
-      `<label for="node-input-${name}" data-i18n="${this.key('field', name)}"></label>`,
+      `<input type="checkbox" id="${this.prefix}-${name}" />`,
+      `<label for="${this.prefix}-${name}" data-i18n="${this.key('field', name)}"></label>`,
     ]);
   }
 
@@ -96,8 +99,8 @@ class Rows {
   labelled(name, field, given) {
     const text = this.key('field', name);
     const label = given['icon']
-      ? `<label for="node-input-${name}"><i class="fa fa-${given['icon']}" aria-hidden="true"></i> <span data-i18n="${text}"></span></label>`
-      : `<label for="node-input-${name}" data-i18n="${text}"></label>`;
+      ? `<label for="${this.prefix}-${name}"><i class="fa fa-${given['icon']}" aria-hidden="true"></i> <span data-i18n="${text}"></span></label>`
+      : `<label for="${this.prefix}-${name}" data-i18n="${text}"></label>`;
     const input = this.input(name, field, given);
     const joined =
       given['prefix'] === undefined
@@ -115,7 +118,7 @@ class Rows {
    * @param {Attributes} given
    */
   input(name, { kind, options = [], fraction }, given) {
-    const id = `node-input-${name}`;
+    const id = `${this.prefix}-${name}`;
     if (kind === 'choice') {
       return block(
         `select id="${id}"`,

@@ -37,7 +37,7 @@ function make(options: Partial<BatchSinkOptions> = {}) {
 }
 const outcomes = async (deliveries: readonly Promise<void>[]) =>
   (await Promise.allSettled(deliveries)).map((result) =>
-    result.status === 'fulfilled' ? 'done' : String((result.reason as { code: string }).code),
+    result.status === 'fulfilled' ? 'done' : (result.reason as { code: string }).code,
   );
 
 describe('O43 O45 a sink that stores in batches', () => {
@@ -114,17 +114,36 @@ describe('O43 O45 a sink that stores in batches', () => {
       target.answer = () => (down ? failure : undefined);
       const deliveries = deliver('a', 'b', 'c');
       await target.called(1);
-      deliver('d');
+      const later = deliver('d');
       await target.called(2);
       expect(sink.status()).toMatchObject({ fault: 'ERR_SLUICE_DELIVERY_FAILED', retained: 3, failed: 0 });
       down = false;
       expect(await outcomes(deliveries)).toEqual(['done', 'done', 'done']);
       expect(new Set(target.calls.map(({ token }) => token)).size).toBe(1);
+      expect(target.stored).toEqual(['a', 'b', 'c']);
       expect(alerts.told.filter((alert) => alert.kind === 'fault').map(({ level }) => level)).toEqual(
         kind === 'config' ? ['full'] : [],
       );
+      sink.flush();
+      await outcomes(later);
     },
   );
+
+  it('sends records that were refused for a reason of the destination together with those that came since', async () => {
+    const { sink, target, deliver } = make();
+    let isWrong = true;
+    target.answer = () => (isWrong ? { kind: 'config', error: failed('config') } : undefined);
+    const first = deliver('a');
+    sink.flush();
+    await target.called(1);
+    isWrong = false;
+    expect(await outcomes([...first, ...deliver('b', 'c', 'd')].slice(0, 3))).toEqual([
+      'done',
+      'done',
+      'done',
+    ]);
+    expect(target.calls[1]?.ids).toEqual(['id-a', 'id-b', 'id-c']);
+  });
 
   it('never takes a batch apart while its outcome is unknown', async () => {
     const { target, deliver } = make();
