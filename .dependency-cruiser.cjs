@@ -13,6 +13,7 @@ const ROOMS = [
   'record',
   'webhook',
   'batch',
+  'postgres',
   'queue',
   'inbox',
   'dead-letter',

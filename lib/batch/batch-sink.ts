@@ -13,7 +13,7 @@ import { nextDelayMs, refusalRetrySecs } from '../delivery/retry';
 import { DeliveryError } from '../errors/errors';
 import type { DeliveryOutcome, Metrics } from '../metrics/metrics';
 import { Backlog } from './backlog';
-import { dueInMs, fitsInto, type BatchLimits } from './batch-limits';
+import { dueInMs, fitsInto, LINGER_MS, type BatchLimits } from './batch-limits';
 import { batchToken } from './batch-token';
 import { InsertError, type BatchRow, type BatchTarget, type InsertFailure } from './contract';
 import { Isolation } from './isolation';
@@ -28,6 +28,8 @@ export interface BatchSinkOptions {
   /** Rows waiting, under way and retained. */
   readonly maxBacklog: number;
   readonly limits: BatchLimits;
+  /** Whether whoever feeds the sink may have more to give: then an incomplete batch waits for company. */
+  readonly isFed: () => boolean;
   readonly random?: () => number;
 }
 
@@ -56,7 +58,6 @@ export class BatchSink<Value> implements Sink {
   #retained: readonly Waiting<Value>[] = [];
   #failures = 0;
   #bytes = 0;
-  #isFlushed = false;
   #timer: NodeJS.Timeout | undefined;
   #sending: Promise<void> | undefined;
   #state: 'open' | 'closing' | 'closed' = 'open';
@@ -136,21 +137,14 @@ export class BatchSink<Value> implements Sink {
     return new Promise((resolve, reject) => {
       this.#backlog.add({ ...row, since: performance.now(), resolve, reject });
       this.#bytes += row.bytes;
-      this.#pump();
+      if (!this.#timer || this.#isFull) this.#pump();
     });
-  }
-
-  /** What is here goes now: whoever feeds this sink has no more to give. */
-  flush(): void {
-    if (this.#backlog.size === 0) return;
-    this.#isFlushed = true;
-    this.#pump();
   }
 
   /** Sends what waits, once; after `graceMs`, or at the first failure, the rest is given back to its origin. */
   async close(graceMs = CLOSE_GRACE_MS): Promise<void> {
     this.#state = 'closing';
-    this.flush();
+    this.#pump();
     this.#pause.end();
     let timer: NodeJS.Timeout | undefined;
     const grace = new Promise<void>((resolve) => (timer = setTimeout(resolve, graceMs)));
@@ -166,21 +160,27 @@ export class BatchSink<Value> implements Sink {
     this.#retained = [];
   }
 
+  get #isFull(): boolean {
+    const { rows, bytes } = this.options.limits;
+    return this.#backlog.size >= rows || this.#bytes >= bytes;
+  }
+
   /** Starts what is due, or arranges to be called when it is. */
   #pump(): void {
     clearTimeout(this.#timer);
+    this.#timer = undefined;
     if (this.#sending || this.#state === 'closed') return;
     const delayMs = this.#dueInMs();
     if (delayMs === undefined) return;
     if (delayMs > 0) {
-      this.#timer = setTimeout(() => this.#pump(), Math.ceil(delayMs));
+      // By then whoever feeds it may have run out.
+      this.#timer = setTimeout(() => this.#pump(), Math.ceil(Math.min(delayMs, LINGER_MS)));
       return;
     }
     const fits = fitsInto(this.options.limits);
     const retained = this.#retained.filter(fits);
     this.#retained = this.#retained.slice(retained.length);
     const batch = this.#retained.length > 0 ? retained : [...retained, ...this.#take(fits)];
-    if (this.#backlog.size === 0) this.#isFlushed = false;
     this.#sending = this.#send(batch).finally(() => {
       this.#sending = undefined;
       this.#pump();
@@ -189,12 +189,13 @@ export class BatchSink<Value> implements Sink {
 
   #dueInMs(): number | undefined {
     if (this.#retained.length > 0) return 0;
+    if (this.#state === 'closing') return this.#backlog.size > 0 ? 0 : undefined;
     const { oldest } = this.#backlog;
     const fill = {
       rows: this.#backlog.size,
       bytes: this.#bytes,
       ageMs: oldest ? performance.now() - oldest.since : 0,
-      isFlushed: this.#isFlushed,
+      isFed: this.options.isFed(),
     };
     return dueInMs(fill, this.options.limits);
   }

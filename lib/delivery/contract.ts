@@ -74,6 +74,11 @@ export interface Source {
   readonly z: string;
   /** Entries are admitted against the sinks they reach; a push-queue's output is not an entry. */
   readonly entry: boolean;
+  /**
+   * Whether it has further records to send now. A sink that gathers batches needn't wait for company from one that hasn't;
+   * of one that can't tell, it waits for more.
+   */
+  hasMore?(): boolean;
   /** Per-source counters for the status document. */
   status(): Readonly<Record<string, unknown>>;
   /** Called before Node-RED stops flows (any deploy type) and after they run again. */

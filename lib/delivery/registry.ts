@@ -127,6 +127,12 @@ export class Registry {
     return Math.max(1, ...(this.reachOf(sourceId)?.live ?? []).map(({ batch = 1 }) => batch));
   }
 
+  /** Whether a source that reaches this sink may send it further records now. */
+  isFed(sinkId: string): boolean {
+    const reaches = ({ id }: Source) => this.reachOf(id)?.live.some((sink) => sink.id === sinkId) ?? false;
+    return this.sources.some((source) => (source.hasMore?.() ?? true) && reaches(source));
+  }
+
   /** Whether a live node is wired to a node's first output at all. */
   hasLiveOutput(nodeId: string): boolean {
     const node = this.#graph?.byId.get(nodeId);

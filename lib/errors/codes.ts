@@ -150,6 +150,12 @@ export const ERROR_CODES = {
   ERR_SLUICE_OUTPUT_UNWIRED: 'nothing is wired to an output that a record must leave by',
   ERR_SLUICE_RULE_STOPPED: 'a rule is stopped by an error until someone starts it',
   ERR_SLUICE_RULE_UNKNOWN: 'no tab has this id, or exactly this label',
+  // postgres
+  ERR_SLUICE_POSTGRES_DRIVER: 'the PostgreSQL driver is not installed',
+  ERR_SLUICE_POSTGRES_LOGIN: 'no connection to a PostgreSQL server with this host, user or TLS',
+  ERR_SLUICE_POSTGRES_TABLE: 'a PostgreSQL table or its columns are not as the sink needs them',
+  ERR_SLUICE_POSTGRES_ROW: 'a PostgreSQL table does not take this record',
+  ERR_SLUICE_POSTGRES_UNREACHABLE: 'a PostgreSQL server is away, overloaded or failing',
   // flow-graph
   ERR_SLUICE_FLOW_SOURCE_UNKNOWN: 'no enabled node of the flow has this id or name',
   ERR_SLUICE_FLOW_SOURCE_AMBIGUOUS: 'several nodes of the flow go by this name',

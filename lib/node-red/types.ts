@@ -125,6 +125,7 @@ export interface NodeRED {
       msg: Message,
       callback: (error: unknown, result?: unknown) => void,
     ): void;
+    getMessageProperty(msg: Message, path: string): unknown;
   };
   readonly log: { info(text: string): void; warn(text: string): void; error(text: string): void };
   readonly settings: RuntimeSettings;

@@ -81,6 +81,13 @@ export class Drain {
     return this.#store.counts().parked > 0 ? 'retrying' : 'idle';
   }
 
+  /** Whether it would send further records now: there are some, and room for them among those in flight. */
+  get hasMore(): boolean {
+    if (this.#closed || this.#paused || this.inFlight >= this.#pace.window) return false;
+    const { records, parked } = this.#store.counts();
+    return this.#ready.length > 0 || records - parked > this.inFlight;
+  }
+
   /** Stops handing out records; those in flight go on to their verdict. */
   pause(): void {
     this.#paused = true;

@@ -52,6 +52,10 @@ export class PushQueueOutput implements Source {
     return this.#untracked.count;
   }
 
+  hasMore(): boolean {
+    return this.#drain?.hasMore ?? false;
+  }
+
   get inFlight(): number {
     return this.#drain?.inFlight ?? 0;
   }

@@ -14,6 +14,7 @@ function make(options: Partial<BatchSinkOptions> = {}) {
   const target = new MemoryTarget();
   const metrics = createMetrics();
   const alerts = alertsFor(metrics);
+  const feed = { isFed: true };
   const sink = new BatchSink<string>(
     {
       id: 's',
@@ -23,6 +24,7 @@ function make(options: Partial<BatchSinkOptions> = {}) {
       policy: 'block',
       maxBacklog: 100,
       limits: { rows: 3, bytes: 1000, waitMs: 10_000 },
+      isFed: () => feed.isFed,
       random: () => 0,
       ...options,
     },
@@ -33,7 +35,7 @@ function make(options: Partial<BatchSinkOptions> = {}) {
   open.push(sink);
   const deliver = (...values: string[]) =>
     values.map((value) => sink.deliver({ id: `id-${value}`, value, bytes: 10, source: 'in' }));
-  return { sink, target, metrics, alerts, deliver };
+  return { sink, target, metrics, alerts, deliver, feed };
 }
 const outcomes = async (deliveries: readonly Promise<void>[]) =>
   (await Promise.allSettled(deliveries)).map((result) =>
@@ -61,14 +63,14 @@ describe('O43 O45 a sink that stores in batches', () => {
   });
 
   it('sends at once when who feeds it has no more to give', async () => {
-    const { sink, deliver } = make();
+    const { feed, deliver } = make();
     const deliveries = deliver('a');
-    sink.flush();
+    feed.isFed = false;
     expect(await outcomes(deliveries)).toEqual(['done']);
   });
 
   it('O47 O74 refuses at its bound under block, counting what is under way', async () => {
-    const { sink, target, deliver } = make({ maxBacklog: 4 });
+    const { sink, target, deliver, feed } = make({ maxBacklog: 4 });
     let open = () => {};
     target.gate = new Promise((resolve) => (open = resolve));
     const taken = deliver('a', 'b', 'c', 'd');
@@ -76,13 +78,13 @@ describe('O43 O45 a sink that stores in batches', () => {
     expect(await outcomes(deliver('e'))).toEqual(['ERR_SLUICE_BATCH_FULL']);
     expect(sink.status()).toMatchObject({ blocked: 1, dropped: 0, backlog: 4, level: 'full' });
     open();
-    sink.flush();
+    feed.isFed = false;
     expect(await outcomes(taken)).toEqual(['done', 'done', 'done', 'done']);
     expect(target.stored).toEqual(['a', 'b', 'c', 'd']);
   });
 
   it('O47 O74 evicts the oldest that waits under evict_oldest, counts and alerts, and never what is under way', async () => {
-    const { sink, target, metrics, deliver } = make({ maxBacklog: 4, policy: 'evict_oldest' });
+    const { sink, target, metrics, deliver, feed } = make({ maxBacklog: 4, policy: 'evict_oldest' });
     let open = () => {};
     target.gate = new Promise((resolve) => (open = resolve));
     const taken = deliver('a', 'b', 'c', 'd', 'e');
@@ -90,7 +92,7 @@ describe('O43 O45 a sink that stores in batches', () => {
     expect(sink.status()).toMatchObject({ blocked: 0, dropped: 1, level: 'full' });
     expect(await metrics.render()).toContain('sluice_records_dropped_total{place="db",reason="evicted"} 1');
     open();
-    sink.flush();
+    feed.isFed = false;
     expect(await outcomes(taken)).toEqual(['done', 'done', 'done', 'ERR_SLUICE_BATCH_EVICTED', 'done']);
     expect(target.stored).toEqual(['a', 'b', 'c', 'e']);
   });
@@ -108,7 +110,7 @@ describe('O43 O45 a sink that stores in batches', () => {
   it.each(['config', 'transient', 'unknown'] as const)(
     'keeps the batch after a %s failure and sends the identical one with its token',
     async (kind) => {
-      const { sink, target, alerts, deliver } = make();
+      const { sink, target, alerts, deliver, feed } = make();
       let down = true;
       const failure = { kind, error: failed(kind === 'config' ? 'config' : 'transient') };
       target.answer = () => (down ? failure : undefined);
@@ -124,17 +126,17 @@ describe('O43 O45 a sink that stores in batches', () => {
       expect(alerts.told.filter((alert) => alert.kind === 'fault').map(({ level }) => level)).toEqual(
         kind === 'config' ? ['full'] : [],
       );
-      sink.flush();
+      feed.isFed = false;
       await outcomes(later);
     },
   );
 
   it('sends records that were refused for a reason of the destination together with those that came since', async () => {
-    const { sink, target, deliver } = make();
+    const { target, deliver, feed } = make();
     let isWrong = true;
     target.answer = () => (isWrong ? { kind: 'config', error: failed('config') } : undefined);
     const first = deliver('a');
-    sink.flush();
+    feed.isFed = false;
     await target.called(1);
     isWrong = false;
     expect(await outcomes([...first, ...deliver('b', 'c', 'd')].slice(0, 3))).toEqual([

@@ -20,10 +20,12 @@ import {
   validity,
   visibleStops,
 } from './editor-page';
-import { configOf, NEEDED, nodeTypes, textsOf } from './node-types';
+import { canvasTypes, configOf, NEEDED, nodeTypes, textsOf } from './node-types';
 
 const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const chromium = findChromium();
+/** The input of a property, in the dialog of a node or of a configuration node. */
+const inputOf = (name: string) => `.red-ui-tray [id$="-input-${name}"]`;
 
 describe.skipIf(!chromium)('in the editor', () => {
   let nodeRed: RunningNodeRed;
@@ -50,7 +52,7 @@ describe.skipIf(!chromium)('in the editor', () => {
     for (const type of nodeTypes) expect(await definitionOf(browser.page, type), type).toBeDefined();
   });
 
-  describe.each(nodeTypes)('%s', (type) => {
+  describe.each(canvasTypes)('%s on the canvas', (type) => {
     const { fields } = configOf(type);
     const needed = NEEDED[type] ?? {};
     const names = Object.keys(fields);
@@ -96,6 +98,29 @@ describe.skipIf(!chromium)('in the editor', () => {
         Object.fromEntries(names.map((name) => [name, fields[name]?.default])),
       );
     });
+
+    it('keeps its values through an export and an import', async () => {
+      const { page } = browser;
+      const defaults = Object.fromEntries(names.map((name) => [name, fields[name]?.default]));
+      const id = await addNode(page, type, { ...defaults, ...needed, name: 'round trip' });
+      const first = await exported(page, id);
+      const [copy] = await importFlow(page, [{ ...first, id: `${id}-copy` }]);
+      expect({ ...(await exported(page, copy ?? '')), id, x: first['x'], y: first['y'] }).toEqual(first);
+    });
+
+    it('is called by its name, else by something that tells it apart', async () => {
+      const { page } = browser;
+      expect(await labelOf(page, await addNode(page, type, { ...needed, name: 'mine' }))).toBe('mine');
+      const unnamed = await labelOf(page, await addNode(page, type, needed));
+      expect(unnamed).not.toBe('');
+      expect(unnamed).not.toContain('undefined');
+    });
+  });
+
+  describe.each(nodeTypes)('%s', (type) => {
+    const { fields } = configOf(type);
+    const needed = NEEDED[type] ?? {};
+    const names = Object.keys(fields);
 
     it('opens its dialog with a text and a label everywhere', async () => {
       const { page } = browser;
@@ -167,30 +192,13 @@ describe.skipIf(!chromium)('in the editor', () => {
       const id = await addNode(page, type, { ...needed, [name]: wrong });
       expect(await validity(page, id)).toEqual({ valid: false, reasons: [reason] });
       await openDialog(page, id);
-      const input = page.locator(`#node-input-${name}`);
+      const input = page.locator(inputOf(name));
       expect(await input.getAttribute('aria-invalid')).toBe('true');
-      expect(await page.locator(`#node-input-${name}-reason`).innerText()).toBe(reason);
+      expect(await page.locator(inputOf(`${name}-reason`)).innerText()).toBe(reason);
       await input.fill(right);
       expect(await input.getAttribute('aria-invalid')).toBe('false');
       await closeDialog(page);
       expect(await validity(page, id)).toEqual({ valid: true, reasons: [] });
-    });
-
-    it('keeps its values through an export and an import', async () => {
-      const { page } = browser;
-      const defaults = Object.fromEntries(names.map((name) => [name, fields[name]?.default]));
-      const id = await addNode(page, type, { ...defaults, ...needed, name: 'round trip' });
-      const first = await exported(page, id);
-      const [copy] = await importFlow(page, [{ ...first, id: `${id}-copy` }]);
-      expect({ ...(await exported(page, copy ?? '')), id, x: first['x'], y: first['y'] }).toEqual(first);
-    });
-
-    it('is called by its name, else by something that tells it apart', async () => {
-      const { page } = browser;
-      expect(await labelOf(page, await addNode(page, type, { ...needed, name: 'mine' }))).toBe('mine');
-      const unnamed = await labelOf(page, await addNode(page, type, needed));
-      expect(unnamed).not.toBe('');
-      expect(unnamed).not.toContain('undefined');
     });
 
     it('shows its help', async () => {

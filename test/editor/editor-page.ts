@@ -9,7 +9,11 @@ interface PageRED {
     dirty(state: boolean): void;
   };
   view: { importNodes(nodes: object[], options: object): void; redraw(force: boolean): void };
-  editor: { edit(node: PageNode): void; validateNode(node: PageNode): void };
+  editor: {
+    edit(node: PageNode): void;
+    editConfig(name: string, type: string, id: string): void;
+    validateNode(node: PageNode): void;
+  };
   sidebar: { help: { show(type: string): void } };
   actions: { invoke(action: string): void };
 }
@@ -58,6 +62,10 @@ export async function importFlow(page: Page, nodes: readonly object[]): Promise<
 /** Puts one node with the given properties onto the flow; resolves to its id. */
 export async function addNode(page: Page, type: string, properties: object = {}): Promise<string> {
   const id = `sluice-test-${++imported}`;
+  if ((await definitionOf(page, type))?.category === 'config') {
+    await importFlow(page, [{ id, type, ...properties }]);
+    return id;
+  }
   await importFlow(page, [{ id, type, x: 200, y: 60 + imported * 40, wires: [], ...properties }]);
   return id;
 }
@@ -80,7 +88,11 @@ export async function labelOf(page: Page, id: string): Promise<string> {
 export async function openDialog(page: Page, id: string) {
   await page.evaluate((id) => {
     const node = window.RED.nodes.node(id);
-    if (node) window.RED.editor.edit(node);
+    if (!node) return;
+    const { type } = node as unknown as { type: string };
+    const isConfig = window.RED.nodes.getType(type)?.category === 'config';
+    if (isConfig) window.RED.editor.editConfig('', type, id);
+    else window.RED.editor.edit(node);
   }, id);
   const form = page.locator('.red-ui-tray .sluice-form');
   await form.waitFor();
@@ -95,7 +107,7 @@ export async function closeLeftovers(page: Page): Promise<void> {
 }
 
 export async function closeDialog(page: Page, button: 'ok' | 'cancel' = 'ok'): Promise<void> {
-  await page.locator(`#node-dialog-${button}`).click();
+  await page.locator(`#node-dialog-${button}, #node-config-dialog-${button}`).click();
   await page.locator('.red-ui-tray').waitFor({ state: 'detached' });
 }
 
@@ -162,22 +174,31 @@ export async function seriousViolations(page: Page): Promise<string[]> {
 
 /** Where Tab should stop in the open form: what can take the focus and is seen, top to bottom, left to right. */
 export async function visibleStops(page: Page): Promise<string[]> {
-  return page.locator('.red-ui-tray .sluice-form').evaluate((form) =>
-    [...form.querySelectorAll<HTMLElement>('input, select, textarea, button, summary')]
+  return page.locator('.red-ui-tray .sluice-form').evaluate((form) => {
+    // What is inside a list that scrolls is seen where the list is.
+    const placeOf = (element: HTMLElement) => {
+      let place = element;
+      for (let outer = element.parentElement; outer && outer !== form; outer = outer.parentElement) {
+        if (outer.scrollHeight > outer.clientHeight && getComputedStyle(outer).overflowY === 'auto')
+          place = outer;
+      }
+      return place.getBoundingClientRect();
+    };
+    return [...form.querySelectorAll<HTMLElement>('input, select, textarea, button, summary')]
       .filter((element) => element.getClientRects().length > 0)
-      .map((element) => ({ element, box: element.getBoundingClientRect() }))
+      .map((element) => ({ element, box: placeOf(element) }))
       .sort((a, b) => {
         const isSameRow = a.box.top < b.box.bottom && b.box.top < a.box.bottom;
         return isSameRow ? a.box.left - b.box.left : a.box.top - b.box.top;
       })
-      .map(({ element }) => element.id || element.className || element.tagName),
-  );
+      .map(({ element }) => element.id || element.className || element.tagName);
+  });
 }
 
 /** Where Tab does stop, from the first input on. */
 export async function tabStops(page: Page, count: number): Promise<string[]> {
   const stops: string[] = [];
-  await page.locator('.red-ui-tray #node-input-name').focus();
+  await page.locator('.red-ui-tray [id$="-input-name"]').first().focus();
   for (let index = 0; index < count; index++) {
     if (index > 0) await page.keyboard.press('Tab');
     stops.push(

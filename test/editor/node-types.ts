@@ -19,6 +19,13 @@ export const nodeTypes: readonly string[] = readdirSync(join(projectRoot, 'nodes
   .map((entry) => entry.name)
   .filter((type) => readdirSync(join(projectRoot, 'nodes', type)).includes(`${type}.editor.ts`));
 
+/** Configuration nodes: others refer to them, and they aren't on the canvas. */
+export const configTypes: readonly string[] = nodeTypes.filter((type) =>
+  readFileSync(join(projectRoot, 'nodes', type, `${type}.editor.ts`), 'utf8').includes('defineConfigNode('),
+);
+
+export const canvasTypes: readonly string[] = nodeTypes.filter((type) => !configTypes.includes(type));
+
 export function configOf(type: string): NodeTypeConfig {
   return require(join(projectRoot, 'dist/nodes', type, `${type}.config.js`)) as NodeTypeConfig;
 }
@@ -52,4 +59,6 @@ export const NEEDED: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   'record-transform': { language: 'sql', expression: 'SELECT id FROM s', columns: '{"id":"bigint"}' },
   'record-template': { template: '{{temp}}' },
   'rest-sink': { url: 'http://127.0.0.1:9/' },
+  'postgres-sink': { server: 'server-1', table: 'readings' },
+  'sluice-postgres-server': { database: 'plant', credentials: { username: 'writer' } },
 };

@@ -3,7 +3,7 @@ import { readConfig } from '#lib/config/read-config';
 import type { NodeStatus } from '#lib/node-red/types';
 import { sign } from '#lib/webhook/sign';
 import { fields, problemsOf } from '#nodes/signed-webhook/signed-webhook.config';
-import { configOf, nodeTypes } from '../editor/node-types';
+import { configOf, canvasTypes, nodeTypes } from '../editor/node-types';
 import { post } from '../harness/http';
 import { startNodeRed, type FlowNode, type RunningNodeRed } from '../harness/node-red';
 import { waitFor } from '../harness/wait';
@@ -117,7 +117,7 @@ describe('in Node-RED', () => {
     const nodes = filledIn(example, nodeRed);
     statuses.clear();
     await nodeRed.deploy(nodes);
-    const ours = nodes.filter(({ type, d }) => nodeTypes.includes(type) && d !== true);
+    const ours = nodes.filter(({ type, d }) => canvasTypes.includes(type) && d !== true);
     await waitFor('a green status of all our nodes', () =>
       ours.every(({ id }) => statuses.get(id)?.fill === 'green'),
     );

@@ -7,6 +7,7 @@ import { examples, readExample } from './example-flows';
 const chromium = findChromium();
 /** An example carries none; its comment asks for them. */
 const secrets: Readonly<Record<string, object>> = {
+  'sluice-postgres-server': { username: 'writer' },
   'signed-webhook': { secret: 'it-is-a-secret' },
   'ingest-api': { token: 'it-is-a-token' },
 };

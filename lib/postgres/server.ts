@@ -1,0 +1,58 @@
+/**
+ * One PostgreSQL server and the connections to it, shared by the nodes that use it. The driver is an optional peer:
+ * whoever has no such node needn't install it.
+ */
+import type { Pool, PoolClient, PoolConfig } from 'pg';
+import { ConfigError } from '../errors/errors';
+
+export const POSTGRES_PACKAGES = 'pg@8 pg-copy-streams@7';
+
+/** What a `sluice-postgres-server` node offers to the sinks that name it. */
+export interface PostgresServer {
+  /** `host:port/database`, for texts: no credentials. */
+  readonly address: string;
+  /** A connection of the pool. Rejects with the driver's error. */
+  connect(): Promise<PoolClient>;
+}
+
+/** Throws ConfigError with the install line where the driver is missing. */
+export function requirePostgres<Module>(name: 'pg' | 'pg-copy-streams'): Module {
+  try {
+    return require(name) as Module;
+  } catch (cause) {
+    throw new ConfigError(
+      'ERR_SLUICE_POSTGRES_DRIVER',
+      `${name} is not installed: run "npm install ${POSTGRES_PACKAGES}" in Node-RED's user directory and restart Node-RED`,
+      { cause },
+    );
+  }
+}
+
+/** A pool of connections; what breaks while idle is only replaced. Throws ConfigError without the driver. */
+export class PostgresPool implements PostgresServer {
+  readonly address: string;
+  readonly #pool: Pool;
+
+  constructor(config: PoolConfig & { readonly host: string; readonly port: number }) {
+    const pg = requirePostgres<typeof import('pg')>('pg');
+    this.address = `${config.host}:${config.port}/${config.database ?? ''}`;
+    this.#pool = new pg.Pool({
+      connectionTimeoutMillis: 10_000,
+      idleTimeoutMillis: 30_000,
+      keepAlive: true,
+      application_name: 'sluice',
+      ...config,
+    });
+    // Without a listener, an idle connection that the server closes would end the process.
+    this.#pool.on('error', () => undefined);
+  }
+
+  connect(): Promise<PoolClient> {
+    return this.#pool.connect();
+  }
+
+  /** Resolves when all connections are closed; those in use are waited for. */
+  close(): Promise<void> {
+    return this.#pool.end();
+  }
+}

@@ -1,0 +1,93 @@
+/** What a message becomes: the columns it has values for, each as the text that PostgreSQL reads. */
+import { DeliveryError } from '#lib/errors/errors';
+import type { Message } from '#lib/node-red/types';
+import { parseJson } from '#lib/record/json';
+
+/** A value before the type of its column is known; null is SQL's. */
+export type Value = string | number | boolean | bigint | Date | Uint8Array | object | null;
+
+export interface PostgresRow {
+  /** Column name to value, in the order of the payload. */
+  readonly values: ReadonlyMap<string, Value>;
+}
+
+/** Reads a property of a message, such as `payload.items[0].price`; undefined where there is none. */
+export type ReadProperty = (msg: Message, path: string) => unknown;
+
+/** Where a column's value is in the message. */
+export interface ColumnSource {
+  readonly column: string;
+  readonly path: string;
+}
+
+/** `column = property` lines. */
+export function columnSources(lines: string): ColumnSource[] {
+  return lines.split(/\r?\n/).flatMap((line) => {
+    const at = line.indexOf('=');
+    return at < 0 ? [] : [{ column: line.slice(0, at).trim(), path: line.slice(at + 1).trim() }];
+  });
+}
+
+const unfit = (text: string, cause?: unknown) =>
+  new DeliveryError('ERR_SLUICE_POSTGRES_ROW', text, { failure: 'permanent', cause });
+
+/** The row of a message. Throws a permanent DeliveryError for one that makes none. */
+export function rowOf(msg: Message, sources: readonly ColumnSource[], read: ReadProperty): PostgresRow {
+  const values = new Map<string, Value>();
+  if (sources.length > 0) {
+    for (const { column, path } of sources) add(values, column, read(msg, path));
+  } else {
+    for (const [column, value] of Object.entries(objectIn(msg.payload))) add(values, column, value);
+  }
+  if (values.size === 0) throw unfit('the record has no value for any column');
+  return { values };
+}
+
+function objectIn(payload: unknown): object {
+  const isText = typeof payload === 'string' || payload instanceof Uint8Array;
+  const value = isText ? parsed(payload) : payload;
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  throw unfit('the payload is no object: a row needs named values, or set the columns of the sink');
+}
+
+function parsed(payload: string | Uint8Array): unknown {
+  try {
+    if (typeof payload === 'string') return parseJson(payload);
+    return parseJson(new TextDecoder('utf-8', { fatal: true }).decode(payload));
+  } catch (cause) {
+    throw unfit(cause instanceof Error ? cause.message : 'the payload is not JSON', cause);
+  }
+}
+
+/** A missing value isn't null: the column's default applies. */
+function add(values: Map<string, Value>, column: string, value: unknown): void {
+  if (value === undefined) return;
+  if (typeof value === 'function' || typeof value === 'symbol') {
+    throw unfit(`the value of ${column} is a ${typeof value}`);
+  }
+  values.set(column, value);
+}
+
+/** Bytes of a row over the wire, near enough for the bound of a batch. */
+export function bytesOf({ values }: PostgresRow): number {
+  let bytes = 0;
+  for (const value of values.values()) bytes += sizeOf(value) + 1;
+  return bytes;
+}
+
+function sizeOf(value: Value): number {
+  if (typeof value === 'string') return value.length;
+  if (value instanceof Uint8Array) return value.byteLength * 2;
+  if (typeof value !== 'object' || value === null) return 8;
+  try {
+    return JSON.stringify(value)?.length ?? 8;
+  } catch (cause) {
+    throw unfit('a value has no JSON form (a circular reference or a BigInt)', cause);
+  }
+}
+
+/** What tells this row from one with other values, as bytes. */
+export function identityOf({ values }: PostgresRow): Uint8Array {
+  const plain = (_key: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value);
+  return Buffer.from(JSON.stringify([...values], plain));
+}
