@@ -85,7 +85,7 @@ export class Drain {
   get hasMore(): boolean {
     if (this.#closed || this.#paused || this.inFlight >= this.#pace.window) return false;
     const { records, parked } = this.#store.counts();
-    return this.#ready.length > 0 || records - parked > this.inFlight;
+    return this.#ready.list.length > 0 || records - parked > this.inFlight;
   }
 
   /** Stops handing out records; those in flight go on to their verdict. */
