@@ -26,8 +26,10 @@ export class DrainPace {
     this.#window = maxInFlight;
   }
 
-  get holdOffUntil(): number {
-    return this.#holdOffUntil;
+  /** Ms until the next delivery may start; `now` is Unix ms. A pause that seems longer than any was set by another clock. */
+  waitMs(now: number): number {
+    const left = this.#holdOffUntil - now;
+    return left > this.retryInitialMs ? 0 : Math.max(0, left);
   }
 
   /** Records that may be out at once now. */

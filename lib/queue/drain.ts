@@ -157,7 +157,8 @@ export class Drain {
     let sent = 0;
     while (!this.#closed && !this.#paused) {
       const now = this.#now();
-      if (now < this.#pace.holdOffUntil) return this.#wakeIn(this.#pace.holdOffUntil - now);
+      const pauseMs = this.#pace.waitMs(now);
+      if (pauseMs > 0) return this.#wakeIn(pauseMs);
       const room = this.#pace.window - this.inFlight;
       if (room <= 0 || this.#bytesInFlight >= MAX_BYTES_IN_FLIGHT) return;
       if (this.#ready.list.length === 0) {

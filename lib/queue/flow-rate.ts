@@ -8,7 +8,7 @@ const BUCKETS = 30;
 export class FlowRate {
   readonly #buckets = new Float64Array(BUCKETS);
   #newest: number;
-  readonly #startedAt: number;
+  #startedAt: number;
 
   constructor(readonly now: () => number) {
     this.#startedAt = now();
@@ -29,6 +29,12 @@ export class FlowRate {
 
   #advance(): void {
     const current = Math.floor(this.now() / BUCKET_MS);
+    if (current < this.#newest - 1) {
+      // The clock was set back: what was measured by it tells nothing.
+      this.#buckets.fill(0);
+      this.#startedAt = this.now();
+      this.#newest = current;
+    }
     const passed = Math.min(BUCKETS, current - this.#newest);
     for (let step = 1; step <= passed; step++) this.#buckets[(this.#newest + step) % BUCKETS] = 0;
     if (passed > 0) this.#newest = current;

@@ -15,6 +15,8 @@ import { DueOrder } from './due-order';
 
 /** Keys are remembered for this many records after their own, then forgotten: memory must have a bound. */
 const REMEMBERED_KEYS = 10_000;
+/** Clocks are corrected by less than this all the time. */
+const CLOCK_BACK_MS = 1000;
 
 interface Entry {
   readonly seq: number;
@@ -45,6 +47,7 @@ export class MemoryStore implements QueueStore {
   readonly #keys = new Map<string, KeyedRecord>();
   readonly #listeners = new Set<() => void>();
   #parkedInARow = 0;
+  #lastNow = -Infinity;
   #nextSeq = 1;
   #bytes = 0;
   #dead = 0;
@@ -60,6 +63,7 @@ export class MemoryStore implements QueueStore {
 
   append(record: Uint8Array, options: AppendOptions = {}): Promise<AppendResult> {
     if (this.#closed) return Promise.reject(closedError());
+    this.#noteTime();
     const { key, keySince = 0 } = options;
     const known = key === undefined ? undefined : this.#keys.get(key);
     if (known && known.storedAt >= keySince) return Promise.resolve({ seq: known.seq, duplicate: true });
@@ -86,6 +90,7 @@ export class MemoryStore implements QueueStore {
 
   lease(maxRecords: number, maxBytes: number, maxParked = Infinity): Promise<LeasedRecord[]> {
     if (this.#closed) return Promise.reject(closedError());
+    this.#noteTime();
     const leased: LeasedRecord[] = [];
     let bytes = 0;
     for (;;) {
@@ -126,6 +131,7 @@ export class MemoryStore implements QueueStore {
 
   settle(settlement: Settlement): Promise<void> {
     if (this.#closed) return Promise.reject(closedError());
+    this.#noteTime();
     const entry = this.#leased.get(settlement.seq);
     if (entry === undefined) return Promise.resolve();
     this.#leasedParked.delete(entry.seq);
@@ -178,6 +184,17 @@ export class MemoryStore implements QueueStore {
     this.#closed = true;
     this.#listeners.clear();
     return Promise.resolve();
+  }
+
+  /** The clock was set back: what waits goes on waiting as long as it was to. */
+  #noteTime(): void {
+    const now = this.now();
+    const back = this.#lastNow - now;
+    this.#lastNow = now;
+    if (back < CLOCK_BACK_MS) return;
+    for (const entry of this.#parked.values()) {
+      if (entry.dueAt < HELD) this.#makeDue(entry, entry.dueAt - back);
+    }
   }
 
   #give(entry: Entry): void {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { DONE } from '#lib/delivery/verdict';
 import { MemoryStore } from '#lib/queue/memory-store';
-import { aborted, DrainFixture, failed, flush, transient, unknown } from './drain-fixture';
+import { aborted, DrainFixture, FakeClock, failed, flush, transient, unknown } from './drain-fixture';
 
 describe('the delivery loop', () => {
   it('O1 deletes a record only after its delivery is done', async () => {
@@ -205,6 +205,25 @@ describe('the delivery loop', () => {
     await queue.clock.advance(60_000);
     expect(queue.texts()).toEqual(['a', 'b', 'b', 'b', 'c', 'd']);
   });
+
+  it.each(['none', 'key', 'fifo'] as const)(
+    'O15 a clock set back by an hour delays nothing by more than its own wait (%s)',
+    async (ordering) => {
+      let backMs = 0;
+      const clock = new FakeClock();
+      const now = () => clock.nowMs - backMs;
+      const store = new MemoryStore(now);
+      const queue = new DrainFixture({ ordering }, { store, now, timers: clock, keyOf: () => 'same' });
+      queue.answer = (lease) => (lease.attempts < 1 ? transient() : DONE);
+      await store.append(Buffer.from('a'));
+      queue.drain.resume();
+      await clock.advance(200);
+      backMs = 3_600_000;
+      await clock.advance(4000);
+      expect(queue.texts()).toEqual(['a', 'a']);
+      expect(store.counts().records).toBe(0);
+    },
+  );
 
   it('keeps a record leased and tries again when its settlement cannot be committed', async () => {
     class Failing extends MemoryStore {

@@ -16,6 +16,18 @@ describe('FlowRate', () => {
     expect(rate.bytesPerSec()).toBe(0);
   });
 
+  it('starts anew when the clock is set back', () => {
+    let now = 7_200_000;
+    const rate = new FlowRate(() => now);
+    rate.add(1_000_000);
+    now -= 3_600_000;
+    for (let second = 0; second < 10; second += 1) {
+      now += 1000;
+      rate.add(500);
+    }
+    expect(rate.bytesPerSec()).toBeCloseTo(5000 / 9, 0);
+  });
+
   it('doesn’t take a burst in its first moment for a rate', () => {
     const rate = new FlowRate(() => 5);
     rate.add(1000);
