@@ -3,9 +3,11 @@ import { Command, CommanderError } from 'commander';
 import { packageVersion } from '../config/package-version';
 import { SluiceError } from '../errors/errors';
 import { CheckFailed, EXIT } from './exit-status';
+import { grafanaCommand } from './grafana.command';
 import { healthCommand } from './health.command';
 import { queueCommand } from './queue.command';
 import { reachCommand } from './reach.command';
+import { rulesCommand } from './rules.command';
 import { statusCommand } from './status.command';
 
 function program(): Command {
@@ -14,9 +16,11 @@ function program(): Command {
     .version(packageVersion(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .helpCommand('help [command]', 'print help for a command')
+    .addCommand(grafanaCommand())
     .addCommand(healthCommand())
     .addCommand(queueCommand())
     .addCommand(reachCommand())
+    .addCommand(rulesCommand())
     .addCommand(statusCommand())
     .addHelpText(
       'after',

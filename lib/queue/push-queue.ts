@@ -27,6 +27,8 @@ export interface PushQueueOptions {
   readonly name: string;
   readonly type: string;
   readonly z: string;
+  /** What its file is called; the node's own name without it. */
+  readonly queue?: string;
   readonly policy: FullPolicy;
   /** Bound of the stored bytes; 0 = none, only with `evict_oldest`. */
   readonly quotaBytes: number;
@@ -238,6 +240,7 @@ export class PushQueue implements Sink {
     const used = this.#quota.used;
     const evicted = counts?.evictedTotal ?? 0;
     return {
+      queue: this.#options.queue ?? this.name,
       state:
         this.#fault === undefined
           ? 'open'

@@ -73,6 +73,7 @@ function start(RED: NodeRED, node: RuntimeNode, config: PushQueueConfig): void {
     name,
     type: node.type,
     z: node.z,
+    queue: config.queue,
     policy: config.onFull,
     quotaBytes: quotaBytesOf(config),
     onEvicted: (records) => log.evicted(records),

@@ -180,6 +180,18 @@ describe('sluice status and health', () => {
     expect(JSON.parse((await sluice(['health', '--json'], server())).stdout)).toMatchObject({ ok: false });
   });
 
+  it('N23 grafana and rules print what fits the running flows, whatever its names', async () => {
+    const rules = await sluice(['rules'], server());
+    expect(rules.status).toBe(0);
+    expect(rules.stdout).toContain('sluice_queue_level{queue=\\"nasty\\"} == 2');
+    const { panels } = JSON.parse((await sluice(['grafana'], server())).stdout) as {
+      panels: { title: string }[];
+    };
+    expect(panels.map(({ title }) => title)).toEqual(
+      expect.arrayContaining(['full', 'nasty', 'Records of orders', `Deliveries of ${NASTY}`]),
+    );
+  });
+
   it('exit with 2 and say why, where nothing answers or something else does', async () => {
     const nobody = await sluice(['status', '--url', 'http://127.0.0.1:9']);
     expect(nobody.status).toBe(2);
