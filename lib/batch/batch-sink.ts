@@ -31,6 +31,8 @@ export interface BatchSinkOptions {
   /** Whether whoever feeds the sink may have more to give: then an incomplete batch waits for company. */
   readonly isFed: () => boolean;
   readonly random?: () => number;
+  /** Of the waits between tries. */
+  readonly retry?: { readonly initialMs: number; readonly maxMs: number };
 }
 
 interface Waiting<Value> extends BatchRow<Value> {
@@ -42,6 +44,8 @@ interface Waiting<Value> extends BatchRow<Value> {
 const RETRY = { initialMs: 500, maxMs: 30_000 } as const;
 /** Node-RED gives up on a closing node after 15 s. */
 const CLOSE_GRACE_MS = 10_000;
+/** Failures in a row, some ten seconds, after which one that should pass by itself is worth an alert. */
+const PATIENCE = 5;
 
 export class BatchSink<Value> implements Sink {
   readonly id: string;
@@ -221,7 +225,10 @@ export class BatchSink<Value> implements Sink {
         if (faulty) this.#reject(faulty, failure.error);
       } else {
         this.#noteTrouble(failure, part.length);
-        if (this.#state !== 'open') return this.#giveBack(isolation.rest());
+        if (this.#state !== 'open') {
+          this.#state = 'closed';
+          return this.#giveBack(isolation.rest());
+        }
         await this.#pause.wait(this.#delayAfter(failure.error));
         if (failure.kind === 'config') {
           this.#retained = isolation.rest();
@@ -248,13 +255,14 @@ export class BatchSink<Value> implements Sink {
   #delayAfter({ retryAfterMs }: DeliveryError): number {
     this.#failures += 1;
     const attempt = this.#failures;
-    return nextDelayMs({ ...RETRY, attempt, random: this.options.random ?? Math.random, retryAfterMs });
+    const { random = Math.random, retry = RETRY } = this.options;
+    return nextDelayMs({ ...retry, attempt, random, retryAfterMs });
   }
 
   #noteTrouble({ kind, error }: InsertFailure & { readonly error: DeliveryError }, rows: number): void {
     this.#fault = error;
     this.#count(kind === 'config' ? 'config' : kind === 'unknown' ? 'unknown' : 'transient', rows);
-    if (kind === 'config') this.alerts.raise('fault', error);
+    if (kind === 'config' || this.#failures >= PATIENCE) this.alerts.raise('fault', error);
   }
 
   #confirm(part: readonly Waiting<Value>[]): void {

@@ -3,6 +3,7 @@
  * whoever has no such node needn't install it.
  */
 import type { Pool, PoolClient, PoolConfig } from 'pg';
+import { Users } from '../batch/users';
 import { ConfigError } from '../errors/errors';
 
 export const POSTGRES_PACKAGES = 'pg@8 pg-copy-streams@7';
@@ -13,6 +14,8 @@ export interface PostgresServer {
   readonly address: string;
   /** A connection of the pool. Rejects with the driver's error. */
   connect(): Promise<PoolClient>;
+  /** Keeps the pool open until the function it gives is called, also when the server's own node is closed before that. */
+  use(): () => void;
 }
 
 /** Throws ConfigError with the install line where the driver is missing. */
@@ -32,6 +35,7 @@ export function requirePostgres<Module>(name: 'pg' | 'pg-copy-streams'): Module 
 export class PostgresPool implements PostgresServer {
   readonly address: string;
   readonly #pool: Pool;
+  readonly #users = new Users();
 
   constructor(config: PoolConfig & { readonly host: string; readonly port: number }) {
     const pg = requirePostgres<typeof import('pg')>('pg');
@@ -51,8 +55,13 @@ export class PostgresPool implements PostgresServer {
     return this.#pool.connect();
   }
 
-  /** Resolves when all connections are closed; those in use are waited for. */
-  close(): Promise<void> {
-    return this.#pool.end();
+  use(): () => void {
+    return this.#users.add();
+  }
+
+  /** Resolves when all connections are closed; who uses the pool is waited for. */
+  async close(): Promise<void> {
+    await this.#users.gone();
+    await this.#pool.end();
   }
 }

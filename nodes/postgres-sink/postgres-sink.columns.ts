@@ -60,7 +60,7 @@ export function planBatch(rows: readonly PostgresRow[], columns: Columns): Plan 
       );
       groupFor([...values.keys()], groups, index, texts);
     } catch (error) {
-      faults.set(index, error as DeliveryError);
+      faults.set(index, asFault(error));
     }
   });
   const unknown = new Set(odd.values());
@@ -84,6 +84,13 @@ function groupFor(
   groups.set(key, group);
   group.indexes.push(index);
   group.values.push(order.map((at) => texts[at] ?? null));
+}
+
+/** A payload's own getters and toJSON may throw anything. */
+function asFault(cause: unknown): DeliveryError {
+  if (cause instanceof DeliveryError) return cause;
+  const text = `a value can not be read: ${cause instanceof Error ? cause.message : String(cause)}`;
+  return new DeliveryError('ERR_SLUICE_POSTGRES_ROW', text, { failure: 'permanent', cause });
 }
 
 function strayColumn(name: string, columns: Columns): DeliveryError {

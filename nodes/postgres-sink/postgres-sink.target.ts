@@ -5,7 +5,7 @@ import { InsertError, type BatchRow, type BatchTarget } from '#lib/batch/contrac
 import { DeliveryError } from '#lib/errors/errors';
 import { requirePostgres, type PostgresServer } from '#lib/postgres/server';
 import { planBatch, readColumns, type Columns, type Plan, type RowGroup } from './postgres-sink.columns';
-import { classify, stateOf } from './postgres-sink.errors';
+import { classify, stateOf, type InsertPhase } from './postgres-sink.errors';
 import type { PostgresRow } from './postgres-sink.row';
 import {
   copyLine,
@@ -25,6 +25,12 @@ export interface PostgresTargetOptions {
   readonly dedup: boolean;
 }
 
+interface Progress {
+  phase: InsertPhase;
+  /** The row at which the server saw the fault. */
+  hint: number | undefined;
+}
+
 const UNIQUE_VIOLATION = '23505';
 const ANY_KEY: Conflict = { keyColumns: [], action: 'nothing' };
 
@@ -38,24 +44,28 @@ export class PostgresTarget implements BatchTarget<PostgresRow> {
   #columns: Columns | undefined;
   /** The batch whose outcome is unknown: its rows may be there. */
   #doubtful: string | undefined;
-  #closed = false;
+  readonly #closing = new AbortController();
+  readonly #leave: () => void;
 
   constructor(
     private readonly server: PostgresServer,
     private readonly options: PostgresTargetOptions,
-  ) {}
+  ) {
+    this.#leave = server.use();
+  }
 
   async insert(rows: readonly BatchRow<PostgresRow>[], token: string): Promise<void> {
-    const progress = { committing: false, hint: undefined as number | undefined };
+    const progress: Progress = { phase: 'connecting', hint: undefined };
     try {
       await this.#withClient(async (client) => {
         const plan = await this.#plan(client, rows);
+        progress.phase = 'storing';
         await this.#transaction(client, plan, progress, token);
       });
       this.#doubtful = undefined;
     } catch (error) {
       if (error instanceof InsertError) throw error;
-      const failure = classify(error, progress.committing);
+      const failure = classify(error, progress.phase);
       if (failure.kind === 'unknown') this.#doubtful = token;
       // Whatever it is, the table may have been changed.
       this.#columns = undefined;
@@ -65,14 +75,15 @@ export class PostgresTarget implements BatchTarget<PostgresRow> {
   }
 
   close(): Promise<void> {
-    this.#closed = true;
+    this.#closing.abort();
     for (const client of this.#clients) destroy(client);
+    this.#leave();
     return Promise.resolve();
   }
 
   /** A connection for one batch. One that fails in any way isn't used again, so that nothing is left open on it. */
   async #withClient(use: (client: PoolClient) => Promise<void>): Promise<void> {
-    const client = await this.server.connect();
+    const client = await this.#connect();
     this.#clients.add(client);
     let failure: Error | undefined;
     const timer = setTimeout(() => destroy(client), this.options.insertTimeoutMs);
@@ -80,7 +91,6 @@ export class PostgresTarget implements BatchTarget<PostgresRow> {
     const ignore = () => undefined;
     client.on('error', ignore);
     try {
-      if (this.#closed) throw new Error('the sink is being closed');
       await use(client);
     } catch (error) {
       failure = error instanceof Error ? error : new Error(String(error));
@@ -91,6 +101,20 @@ export class PostgresTarget implements BatchTarget<PostgresRow> {
       client.off('error', ignore);
       client.release(failure);
     }
+  }
+
+  /** A connection, unless the sink is closed first: a host that doesn't answer must not hold up a deploy. */
+  #connect(): Promise<PoolClient> {
+    const { signal } = this.#closing;
+    return new Promise((resolve, reject) => {
+      const giveUp = () => reject(new Error('the sink is being closed'));
+      if (signal.aborted) return giveUp();
+      signal.addEventListener('abort', giveUp);
+      this.server
+        .connect()
+        .then((client) => (signal.aborted ? client.release(true) : resolve(client)), reject)
+        .finally(() => signal.removeEventListener('abort', giveUp));
+    });
   }
 
   async #plan(client: PoolClient, rows: readonly BatchRow<PostgresRow>[]): Promise<Plan> {
@@ -120,12 +144,7 @@ export class PostgresTarget implements BatchTarget<PostgresRow> {
     return new DeliveryError('ERR_SLUICE_POSTGRES_TABLE', text, { failure: 'config' });
   }
 
-  async #transaction(
-    client: PoolClient,
-    plan: Plan,
-    progress: { committing: boolean; hint: number | undefined },
-    token: string,
-  ): Promise<void> {
+  async #transaction(client: PoolClient, plan: Plan, progress: Progress, token: string): Promise<void> {
     const { conflict } = this.options;
     await client.query('BEGIN');
     try {
@@ -133,17 +152,17 @@ export class PostgresTarget implements BatchTarget<PostgresRow> {
         if (conflict) await this.#insertGroup(client, group, conflict);
         else await this.#copyGroup(client, group, progress);
       }
-      progress.committing = true;
+      progress.phase = 'committing';
       await client.query('COMMIT');
     } catch (error) {
       // Rows that an earlier, unanswered try of this very batch has stored are no fault of theirs.
       const isRepeat = stateOf(error) === UNIQUE_VIOLATION && token === this.#doubtful && this.options.dedup;
       if (!isRepeat) throw error;
-      progress.committing = false;
+      progress.phase = 'storing';
       await client.query('ROLLBACK');
       await client.query('BEGIN');
       for (const group of plan.groups) await this.#insertGroup(client, group, ANY_KEY);
-      progress.committing = true;
+      progress.phase = 'committing';
       await client.query('COMMIT');
     }
   }
@@ -153,11 +172,7 @@ export class PostgresTarget implements BatchTarget<PostgresRow> {
       await client.query(statement);
   }
 
-  async #copyGroup(
-    client: PoolClient,
-    group: RowGroup,
-    progress: { hint: number | undefined },
-  ): Promise<void> {
+  async #copyGroup(client: PoolClient, group: RowGroup, progress: Progress): Promise<void> {
     const stream = client.query(this.#copy.from(copyStatement(this.options.table, group)));
     try {
       await pipeline(Readable.from([Buffer.from(copyText(group))]), stream);

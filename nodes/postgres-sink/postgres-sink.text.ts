@@ -28,7 +28,7 @@ function plainText(value: NonNullable<Value>, type: string, column: string): str
   const isJson = type === 'json' || type === 'jsonb';
   if (typeof value === 'string') return value;
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? invalidDate(column) : value.toISOString();
-  if (value instanceof Uint8Array) return bytesText(value, type);
+  if (value instanceof Uint8Array) return bytesText(value, type, column);
   if (typeof value !== 'object') return String(value);
   if (Array.isArray(value) && type.endsWith('[]') && !isJson) return arrayLiteral(value, type, column);
   return jsonText(value, column);
@@ -38,18 +38,37 @@ function invalidDate(column: string): never {
   throw unfit(`22007: the value of ${column} is an invalid date`);
 }
 
-function bytesText(bytes: Uint8Array, type: string): string {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return type === 'bytea' ? `\\x${buffer.toString('hex')}` : buffer.toString('utf8');
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+function bytesText(bytes: Uint8Array, type: string, column: string): string {
+  if (type === 'bytea')
+    return `\\x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')}`;
+  try {
+    return UTF8.decode(bytes);
+  } catch (cause) {
+    throw unfit(
+      `22021: the value of ${column} holds bytes that are not UTF-8: its column is not bytea`,
+      cause,
+    );
+  }
 }
 
 function jsonText(value: object, column: string): string {
+  const exact = (_key: string, inner: unknown) => {
+    const isLost =
+      typeof inner === 'number' ? !Number.isFinite(inner) : inner instanceof Map || inner instanceof Set;
+    if (isLost) throw unfit(`22P02: the value of ${column} holds ${shown(inner)}, which JSON can't say`);
+    return inner;
+  };
   try {
-    return JSON.stringify(value);
+    return JSON.stringify(value, exact);
   } catch (cause) {
+    if (cause instanceof DeliveryError) throw cause;
     throw unfit(`the value of ${column} has no JSON form (a circular reference or a BigInt)`, cause);
   }
 }
+
+const shown = (value: unknown) => (typeof value === 'number' ? String(value) : 'a Map or a Set');
 
 /** `{1,2,NULL,"a \"quoted\" text"}`, nested as the value is. */
 function arrayLiteral(elements: readonly unknown[], type: string, column: string): string {

@@ -1,6 +1,7 @@
 import { readConfig } from '#lib/config/read-config';
+import { ConfigError } from '#lib/errors/errors';
 import { serverOf, startBatchSink, type BatchSinkParts } from '#lib/node-red/batch-sink-node';
-import type { NodeRED, RuntimeNode } from '#lib/node-red/types';
+import type { Message, NodeRED, RuntimeNode } from '#lib/node-red/types';
 import type { PostgresServer } from '#lib/postgres/server';
 import { fields, problemsOf, type PostgresSinkConfig } from './postgres-sink.config';
 import { namesIn, quotedTable } from './postgres-sink.names';
@@ -13,9 +14,23 @@ function conflictOf({ keyColumns, onConflict }: PostgresSinkConfig): Conflict | 
   return names.length === 0 ? undefined : { keyColumns: names, action: onConflict };
 }
 
+/** A property of a message, undefined where the way to it ends early. Throws ConfigError for a path that is none. */
+function propertyOf(RED: NodeRED, msg: Message, path: string): unknown {
+  try {
+    return RED.util.getMessageProperty(msg, path);
+  } catch (cause) {
+    if (!(cause instanceof Error && 'code' in cause && cause.code === 'INVALID_EXPR')) return undefined;
+    throw new ConfigError('ERR_SLUICE_CONFIG_INVALID', `columns: ${path} is no property: ${cause.message}`, {
+      cause,
+    });
+  }
+}
+
 function describe(RED: NodeRED, saved: object): BatchSinkParts<PostgresRow> {
   const config = readConfig(fields, saved, problemsOf);
+  const read = (msg: Message, path: string) => propertyOf(RED, msg, path);
   const sources = columnSources(config.columns);
+  for (const { path } of sources) read({}, path);
   const target = new PostgresTarget(serverOf<PostgresServer>(RED, config.server, 'postgres'), {
     table: quotedTable(config.table),
     insertTimeoutMs: config.insertTimeoutMs,
@@ -27,7 +42,7 @@ function describe(RED: NodeRED, saved: object): BatchSinkParts<PostgresRow> {
     defaultName: 'postgres',
     target,
     rowOf(msg) {
-      const value = rowOf(msg, sources, (from, path) => RED.util.getMessageProperty(from, path));
+      const value = rowOf(msg, sources, read);
       return { value, bytes: bytesOf(value), identity: identityOf(value) };
     },
   };

@@ -4,6 +4,7 @@ import { batchToken } from '#lib/batch/batch-token';
 import { createMetrics } from '#lib/metrics/metrics';
 import { alertsFor } from '../harness/alerts';
 import { failed, MemoryTarget } from '../harness/batch-target';
+import { waitFor } from '../harness/wait';
 
 const open: BatchSink<string>[] = [];
 afterEach(async () => {
@@ -212,6 +213,28 @@ describe('O43 O45 a sink that stores in batches', () => {
     await target.called(1);
     await sink.close();
     expect(new Set(await outcomes(deliveries))).toEqual(new Set(['ERR_SLUICE_DELIVERY_ABORTED']));
+  });
+
+  it('asks a destination that fails while it closes no more than that once', async () => {
+    const { sink, target, deliver } = make();
+    target.answer = () => ({ kind: 'transient', error: failed('transient') });
+    const ended = outcomes(deliver('a', 'b', 'c', 'd', 'e', 'f', 'g'));
+    await waitFor('the failure', () => sink.fault !== undefined);
+    await sink.close();
+    expect(target.calls).toHaveLength(2);
+    expect(new Set(await ended)).toEqual(new Set(['ERR_SLUICE_DELIVERY_ABORTED']));
+  });
+
+  it('raises an alert for what should pass by itself and does not', async () => {
+    const { target, alerts, deliver } = make({ retry: { initialMs: 2, maxMs: 2 } });
+    const toldAtInsert: number[] = [];
+    target.answer = () => {
+      const { length } = toldAtInsert;
+      toldAtInsert.push(alerts.told.filter(({ kind }) => kind === 'fault').length);
+      return length < 6 ? { kind: 'transient', error: failed('transient') } : undefined;
+    };
+    expect(await outcomes(deliver('a', 'b', 'c'))).toEqual(['done', 'done', 'done']);
+    expect(toldAtInsert).toEqual([0, 0, 0, 0, 0, 0, 1]);
   });
 
   it('closes within its grace when the destination never answers', async () => {
