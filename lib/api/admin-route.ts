@@ -11,7 +11,7 @@ export interface AdminRequest {
   /** Values of the `{name}` parts of the path. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
-  /** Parsed JSON of the body, unchecked. */
+  /** Parsed JSON of the body, unchecked: `{}` where nothing was sent, null for what isn't JSON. */
   readonly body: unknown;
   /** Whether the user may do what another permission allows: raw payloads need `sluice.payload`. */
   allows(permission: Permission): boolean;

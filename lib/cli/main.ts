@@ -3,11 +3,15 @@ import { Command, CommanderError } from 'commander';
 import { packageVersion } from '../config/package-version';
 import { SluiceError } from '../errors/errors';
 import { CheckFailed, EXIT } from './exit-status';
+import { errorsCommand } from './errors.command';
 import { grafanaCommand } from './grafana.command';
 import { healthCommand } from './health.command';
 import { queueCommand } from './queue.command';
 import { reachCommand } from './reach.command';
+import { redriveCommand } from './redrive.command';
+import { replayCommand } from './replay.command';
 import { rulesCommand } from './rules.command';
+import { startCommand } from './start.command';
 import { statusCommand } from './status.command';
 
 function program(): Command {
@@ -16,11 +20,15 @@ function program(): Command {
     .version(packageVersion(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .helpCommand('help [command]', 'print help for a command')
+    .addCommand(errorsCommand())
     .addCommand(grafanaCommand())
     .addCommand(healthCommand())
     .addCommand(queueCommand())
     .addCommand(reachCommand())
+    .addCommand(redriveCommand())
+    .addCommand(replayCommand())
     .addCommand(rulesCommand())
+    .addCommand(startCommand())
     .addCommand(statusCommand())
     .addHelpText(
       'after',

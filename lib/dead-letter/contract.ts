@@ -17,6 +17,9 @@ export const PIPELINE = 'pipeline';
 /** Letters of a push queue's own records: what it gave up where no node kept it. */
 export const pushPlace = (queue: string): string => `push:${queue}`;
 
+/** Letters of a source that answers on receipt: accepted (200) but not handled. `path` is the source's own. */
+export const inboxPlace = (path: string): string => `inbox:${path}`;
+
 /** Public: what output 1 of a dlq node, `GET /sluice/dlq` and the rule's listing show. Empty fields are absent. */
 export interface Envelope {
   /** Id of the tab of the node that failed. */
@@ -48,9 +51,8 @@ export interface Envelope {
 
 /** Where a letter's message goes on when it is replayed. */
 export interface ReplayTarget {
-  /** Node that failed; the message is its input, or, with `port`, what it sends on that output. */
+  /** Node that failed; the message is its input. */
   readonly node?: string;
-  readonly port?: number;
   /** Node that admitted the record. */
   readonly source?: string;
   /** Identity of the record's deliveries, so that destinations can recognise them. */

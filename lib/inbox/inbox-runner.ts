@@ -34,6 +34,12 @@ export interface InboxRunnerOptions {
   readonly dedupeMs: number;
 }
 
+/** Why a record is given up: an error code, and the words for an operator. */
+export interface Why {
+  readonly code: string;
+  readonly reason: string;
+}
+
 export interface InboxRunnerDeps {
   readonly inbox: Inbox;
   readonly admit: (bytes: number) => Admission;
@@ -45,6 +51,15 @@ export interface InboxRunnerDeps {
     holds: ReadonlyMap<string, Hold>,
   ) => Promise<Verdict>;
   readonly random: () => number;
+  /**
+   * Keeps a record that is given up in the dead letters, so that its row can go; without it, or where that can't be done,
+   * the row itself is kept as parked. `verdict` is how its last delivery ended, if one did.
+   */
+  readonly giveUp?: (
+    record: Pick<TrackedRecord, 'key' | 'receivedAt' | 'message'>,
+    why: Why,
+    verdict: Verdict | undefined,
+  ) => Promise<void>;
   /** A record that is parked now, or a failure of the inbox itself. */
   readonly report: (error: Error) => void;
 }
@@ -180,8 +195,7 @@ export class InboxRunner implements Receiver {
       return false;
     }
     if (attempts >= MAX_CRASH_ATTEMPTS) {
-      const reason = `it was running each time the process ended, ${attempts} times`;
-      await this.#park(id, 'ERR_SLUICE_INBOX_CRASHES', reason);
+      await this.#giveUpCrashing(row);
       return false;
     }
     if (!this.deps.room.reserve(record.byteLength)) {
@@ -278,7 +292,7 @@ export class InboxRunner implements Receiver {
         return this.deps.inbox.release(id);
       }
       const verdict = await this.deps.deliver(record, attempt, holds);
-      await this.#settle(id, verdict);
+      await this.#settle(id, record, verdict);
     } catch (error) {
       // The row stays, for when the inbox works again.
       this.#putBack(id, FAULT_CHECK_MS);
@@ -289,7 +303,7 @@ export class InboxRunner implements Receiver {
     }
   }
 
-  async #settle(id: number, verdict: Verdict): Promise<void> {
+  async #settle(id: number, record: TrackedRecord, verdict: Verdict): Promise<void> {
     const failures = this.#failures.get(id) ?? 0;
     const fate = fateOf(verdict, failures, this.options.retries, this.deps.random);
     if (fate.kind === 'again') {
@@ -297,8 +311,9 @@ export class InboxRunner implements Receiver {
       return this.#putBack(id, fate.delayMs);
     }
     this.#failures.delete(id);
-    if (fate.kind === 'parked') return this.#park(id, fate.code, fate.reason);
-    return this.#finish(id);
+    const isKept = verdict.kind === 'failed' && verdict.kept;
+    if (fate.kind === 'handled' || isKept) return this.#finish(id);
+    return this.#giveUp(id, record, fate, verdict);
   }
 
   async #finish(id: number): Promise<void> {
@@ -320,8 +335,42 @@ export class InboxRunner implements Receiver {
     this.#timers.add(timer);
   }
 
+  async #giveUpCrashing({ id, key, attempts, acceptedAt, record }: InboxRow): Promise<void> {
+    const reason = `it was running each time the process ended, ${attempts} times`;
+    const code = 'ERR_SLUICE_INBOX_CRASHES';
+    let message: Message;
+    try {
+      message = decodeRecord(record);
+    } catch {
+      return this.#park(id, code, reason);
+    }
+    return this.#giveUp(id, { key, message, receivedAt: acceptedAt }, { code, reason }, undefined);
+  }
+
+  async #giveUp(
+    id: number,
+    record: Pick<TrackedRecord, 'key' | 'receivedAt' | 'message'>,
+    { code, reason }: Why,
+    verdict: Verdict | undefined,
+  ): Promise<void> {
+    const { giveUp } = this.deps;
+    if (!giveUp) return this.#park(id, code, reason);
+    try {
+      await giveUp(record, { code, reason: `${NOT_HANDLED}: ${reason}` }, verdict);
+    } catch (fault) {
+      this.#report(fault);
+      return this.#park(id, code, reason);
+    }
+    this.#tell(code, reason);
+    return this.#finish(id);
+  }
+
   async #park(id: number, code: string, reason: string): Promise<void> {
     await this.deps.inbox.park(id, { code, reason });
+    this.#tell(code, reason);
+  }
+
+  #tell(code: string, reason: string): void {
     this.deps.report(new Error(`${NOT_HANDLED}: ${reason} (${code})`));
   }
 

@@ -117,9 +117,16 @@ function requestOf(req: HttpRequest): AdminRequest {
   return {
     params: req.params ?? {},
     query: new URL(req.url ?? '', 'http://localhost').searchParams,
-    body: req.body,
+    body: bodyOf(req),
     allows: (permission) => permits(req.authInfo?.scope, permission),
   };
+}
+
+/** Parsed JSON; nothing sent is an empty object, and what isn't JSON is null. */
+function bodyOf({ headers, body }: HttpRequest): unknown {
+  const isEmpty = headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
+  if (isEmpty) return {};
+  return /^application\/(?:\S+\+)?json\b/i.test(headers['content-type'] ?? '') ? body : null;
 }
 
 function write(res: ServerResponse, status: number, contentType: string, text: string): void {

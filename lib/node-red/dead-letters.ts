@@ -5,6 +5,8 @@ import type { Stamp } from '../delivery/stamp';
 import type { Verdict } from '../delivery/verdict';
 import { PIPELINE, type ReplayTarget } from '../dead-letter/contract';
 import { caughtClassOf, type FailedNode, type Failure } from '../dead-letter/failure';
+import { Redrive, type RedriveProgress } from '../dead-letter/redrive';
+import { Replays } from '../dead-letter/replay';
 import type { Disposal, DeadLetterRoom } from '../dead-letter/room';
 import { failureClassOf, InputError, type FailureClass } from '../errors/errors';
 import { roleOf } from '../flow-graph/node-types';
@@ -17,6 +19,7 @@ interface DeadLettersDeps {
   readonly lineage: Pick<RuntimeLineage, 'send' | 'traceOf' | 'markKept'>;
   readonly getNode: (id: string) => RuntimeNode | null;
   readonly isSink: (id: string) => boolean;
+  readonly tellRedrive: (progress: RedriveProgress) => void;
   /** Makes the metrics of a rule exist at 0. */
   readonly declareRule: (label: string) => void;
 }
@@ -29,9 +32,11 @@ export interface GivenUp {
   readonly stamp: Stamp;
   readonly origin: string;
   readonly place: string;
-  readonly error: Error;
-  /** How its last delivery ended. */
-  readonly verdict: Verdict;
+  /** Of the record at its source: kept twice, it is one letter. */
+  readonly key: string;
+  readonly failure: { readonly code: string; readonly reason: string };
+  /** How its last delivery ended, if one did. */
+  readonly verdict: Verdict | undefined;
 }
 
 type Caught = Message & {
@@ -44,10 +49,21 @@ type Caught = Message & {
 
 export class DeadLetters implements FailureKeeper {
   readonly room: DeadLetterRoom;
+  readonly replays: Replays;
+  readonly redrive: Redrive;
   readonly #ruleOf = new WeakMap<RuntimeNode, string>();
 
   constructor(private readonly deps: DeadLettersDeps) {
     this.room = deps.room;
+    const { letters } = deps.room;
+    this.replays = new Replays({ letters, lineage: deps.lineage, getNode: deps.getNode });
+    this.redrive = new Redrive({
+      letters,
+      replays: this.replays,
+      now: Date.now,
+      sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms).unref()),
+      tell: deps.tellRedrive,
+    });
   }
 
   /** The deployed tabs run: the rules are theirs. */
@@ -105,18 +121,24 @@ export class DeadLetters implements FailureKeeper {
   }
 
   /** Keeps what a source gives up for good. Rejects when that can't be done. */
-  async giveUp({ node, msg, stamp, origin, place, error, verdict }: GivenUp): Promise<Disposal> {
-    const failedNode = verdict.kind === 'failed' && verdict.nodeId ? this.deps.getNode(verdict.nodeId) : null;
+  async giveUp({ node, msg, stamp, origin, place, key, failure: why, verdict }: GivenUp): Promise<Disposal> {
+    // The very error, where there is one: its stage, and whether it was counted, hang on it.
+    const error =
+      verdict?.kind === 'failed' && verdict.error.message === why.reason
+        ? verdict.error
+        : Object.assign(new Error(why.reason), { code: why.code });
+    const failedNode =
+      verdict?.kind === 'failed' && verdict.nodeId ? this.deps.getNode(verdict.nodeId) : null;
     const described = failedNode ? this.#describe(failedNode) : undefined;
     const failure: Failure = {
       error,
-      class: verdict.kind === 'failed' ? verdict.failure : failureClassOf(error),
+      class: verdict?.kind === 'failed' ? verdict.failure : failureClassOf(error),
       rule: this.ruleOf(failedNode ?? node),
       msg,
       node: described,
       stamp,
       target: targetOf(stamp, origin, { source: node.id }),
-      key: `${place} ${origin}`,
+      key: `${place} ${key}`,
       // Nobody knows which node it was: it couldn't be delivered.
       ...(described ? {} : { stage: 'SinkDelivery' }),
     };

@@ -10,7 +10,9 @@ import { Entry, NO_RECORDS, type IncomingRecord, type Outcome, type TrackedRecor
 import { repeatOf } from '../delivery/repeat';
 import { codeOf, ConfigError, SluiceError } from '../errors/errors';
 import type { Inbox, KnownVerdict } from '../inbox/contract';
-import { InboxRunner } from '../inbox/inbox-runner';
+import { InboxRunner, type InboxRunnerDeps } from '../inbox/inbox-runner';
+import { moveParked } from '../inbox/parked-rows';
+import { inboxPlace } from '../dead-letter/contract';
 import { Quota } from '../quota/quota';
 import { decodeBody } from '../webhook/body-codec';
 import { calmLog } from './calm-log';
@@ -147,7 +149,7 @@ class HttpSource implements Source {
       fault: this.#access?.fault ? codeOf(this.#access.fault) : null,
       ...(inbox && {
         inbox_pending: inbox.pending,
-        inbox_not_handled: inbox.parked,
+        inbox_not_handled: inbox.parked + this.#deadLetters,
         inbox_bytes: inbox.bytes,
       }),
     };
@@ -209,10 +211,14 @@ class HttpSource implements Source {
           room: new Quota(MAX_BYTES_IN_FLIGHT),
           deliver: this.#deliver,
           random: Math.random,
+          giveUp: this.#giveUp,
           report: (error) => this.#warn('inbox', error.message),
         },
       );
       if (this.#isOpen) this.#runner.resume();
+      moveParked(inbox, this.#sourceKey, this.#giveUp).catch((error: unknown) =>
+        this.#warn('inbox', `records that were not handled stay in the inbox: ${String(error)}`),
+      );
     }
     this.#flow = new Entry(
       {
@@ -294,9 +300,34 @@ class HttpSource implements Source {
       timeoutMs: config.doneTimeoutSecs * 1000 * LATE_VERDICT_FACTOR,
       holds,
       ...(repeat && { repeat }),
+      // A row: its sender was told 200.
+      accepted: record.row !== undefined,
       treatLegacyAsDone: config.treatLegacyAsDone,
     });
   };
+
+  readonly #giveUp: NonNullable<InboxRunnerDeps['giveUp']> = async (
+    { key, receivedAt, message },
+    failure,
+    verdict,
+  ) => {
+    const origin = `${this.#sourceKey}:${key}`;
+    await this.runtime.deadLetters.giveUp({
+      node: this.node,
+      msg: message,
+      stamp: { id: key, source: this.name, receivedAt, attempt: 1, key },
+      origin,
+      place: inboxPlace(this.#sourceKey),
+      key: `${key} ${receivedAt}`,
+      failure,
+      verdict,
+    });
+  };
+
+  /** Open ones of records whose senders were told 200. */
+  get #deadLetters(): number {
+    return this.runtime.deadLetters.room.letters.counts(inboxPlace(this.#sourceKey))?.open ?? 0;
+  }
 
   /** The sender isn't told why; whoever runs this must be able to find out. */
   #turnedAway(error: Error): void {
@@ -310,7 +341,7 @@ class HttpSource implements Source {
       fault: this.#access?.fault,
       isOpening: this.#flow === undefined,
       isRunning: this.#isOpen,
-      notHandled: this.parts.config.respond === 'on_receipt' ? (inbox?.parked ?? 0) : 0,
+      notHandled: this.parts.config.respond === 'on_receipt' ? (inbox?.parked ?? 0) + this.#deadLetters : 0,
       trouble: this.#flow?.trouble(),
       untrackable: this.#untracked.count,
       accepted: this.#flow?.counters()['accepted'] ?? 0,

@@ -71,6 +71,7 @@ export function openDeadLetters(
     lineage,
     getNode: (id) => RED.nodes.getNode(id),
     isSink: (id) => registry.isSink(id),
+    tellRedrive: (progress) => RED.events.emit('sluice:redrive', progress),
     declareRule: (label) => metrics.declareRule(label),
   });
 }

@@ -1,7 +1,9 @@
 import { AlertCentre } from '../alert/alert-centre';
 import { PART_OF_RUNTIME } from '../alert/alert-text';
 import { healthRoutes } from '../api/routes/health.routes';
+import { deadLetterRoutes } from '../api/routes/dead-letters.routes';
 import { queueRoutes } from '../api/routes/queues.routes';
+import { ruleRoutes } from '../api/routes/rules.routes';
 import { statusRoutes } from '../api/routes/status.routes';
 import { statusDocument, type StatusDocument } from '../api/status-document';
 import { packageVersion } from '../config/package-version';
@@ -109,6 +111,8 @@ function createRuntime(RED: NodeRED): SluiceRuntime {
     ...statusRoutes({ registry, alerts, lateSends }),
     ...healthRoutes({ registry, alerts, metrics }),
     ...queueRoutes({ registry }),
+    ...ruleRoutes({ room: deadLetters.room }),
+    ...deadLetterRoutes(deadLetters),
   ];
   mountAdminRoutes(RED, routes, settings, packageVersion());
   return {

@@ -77,7 +77,14 @@ export type Settlement =
       readonly spend: boolean;
       readonly unknown: boolean;
     }
-  | { readonly seq: number; readonly outcome: 'dead'; readonly reason: string; readonly code: string };
+  | {
+      readonly seq: number;
+      readonly outcome: 'dead';
+      readonly reason: string;
+      readonly code: string;
+      /** The runtime's dead letters have it: it is deleted here, and its key forgotten. */
+      readonly kept?: boolean;
+    };
 
 export interface QueueCounts {
   /** Records not yet delivered or dead: queued, leased and parked. */

@@ -2,11 +2,16 @@ import type { Verdict } from '../delivery/verdict';
 import type { LeasedRecord, QueueStore, Settlement } from './contract';
 import type { RetryPolicy } from './drain-settlement';
 
-/** Whether the output can deliver: a sink that it surely reaches may be full, or nothing alive is wired to it. */
-export type Readiness = 'ready' | 'sink_full' | 'no_destination';
+/**
+ * Whether the output can deliver: a sink that it surely reaches may be full, nothing alive may be wired to it, or a rule
+ * on its way be stopped.
+ */
+export type Readiness = 'ready' | 'sink_full' | 'no_destination' | 'stopped';
 
 export type DrainState =
   'delivering' | 'idle' | 'retrying' | 'paused' | 'closed' | Exclude<Readiness, 'ready'>;
+
+export type DeadSettlement = Extract<Settlement, { outcome: 'dead' }>;
 
 export interface DrainPolicy extends RetryPolicy {
   readonly maxInFlight: number;
@@ -30,6 +35,11 @@ export interface DrainOptions {
   readonly keyName?: string;
   /** Asked before each record; costs little. */
   readonly readiness: (bytes: number) => Readiness;
+  /**
+   * Keeps a record that is given up; resolves with whether it is kept elsewhere, so that the store need not. A rejection
+   * leaves it in the queue, to be delivered again.
+   */
+  readonly bury?: (lease: LeasedRecord, dead: DeadSettlement, verdict: Verdict) => Promise<boolean>;
   /** Called once the settlement is durable. */
   readonly onSettled?: (lease: LeasedRecord, settlement: Settlement, verdict: Verdict) => void;
   /** A settlement or lease that the store couldn't do and that is tried again, or a failure of a callback. */

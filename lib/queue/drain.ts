@@ -11,7 +11,7 @@ import { MAX_BYTES_IN_FLIGHT } from '../delivery/contract';
 import type { Verdict } from '../delivery/verdict';
 import { MAX_CRASHES, type LeasedRecord, type QueueStore, type Settlement } from './contract';
 import { DrainPace } from './drain-pace';
-import type { DrainOptions, DrainState, DrainTimers, Readiness } from './drain-options';
+import type { DeadSettlement, DrainOptions, DrainState, DrainTimers, Readiness } from './drain-options';
 import { ReadyRecords } from './drain-ready';
 import { endedTheProcess, settlementFor } from './drain-settlement';
 
@@ -232,10 +232,22 @@ export class Drain {
     }
     const now = this.#now();
     this.#pace.note(verdict, now);
-    const settlement = settlementFor(verdict, lease, this.#options.policy, now, this.#random);
+    let settlement = settlementFor(verdict, lease, this.#options.policy, now, this.#random);
+    if (settlement.outcome === 'dead') settlement = await this.#bury(lease, settlement, verdict);
     if (!(await this.#track(this.#settle(settlement)))) return;
     this.#ready.ended(lease, settlement);
     this.#options.onSettled?.(lease, settlement, verdict);
+  }
+
+  async #bury(lease: LeasedRecord, dead: DeadSettlement, verdict: Verdict): Promise<Settlement> {
+    if (verdict.kind === 'failed' && verdict.kept) return { ...dead, kept: true };
+    try {
+      return (await this.#options.bury?.(lease, dead, verdict)) ? { ...dead, kept: true } : dead;
+    } catch (cause) {
+      this.#options.onError?.(asError(cause));
+      const dueAt = this.#now() + this.#options.policy.retryMaxMs;
+      return { seq: lease.seq, outcome: 'retry', dueAt, spend: false, unknown: false };
+    }
   }
 
   /** Tries until the store has it, or is closed: then false, and the record is delivered again after the next start. */

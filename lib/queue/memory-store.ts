@@ -145,7 +145,7 @@ export class MemoryStore implements QueueStore {
     } else {
       this.#take(this.#leased, entry.seq);
       if (settlement.outcome === 'dead') {
-        this.#dead += 1;
+        if (!settlement.kept) this.#dead += 1;
         this.#forgetKeyOf(entry);
       }
     }

@@ -40,6 +40,8 @@ export interface PushQueueOptions {
   readonly onTrimmed?: (records: number) => void;
   /** An append that failed; its producer got the same error. */
   readonly onWriteError?: (error: Error) => void;
+  /** Open dead letters of this queue, beside those in its own file. */
+  readonly deadLetters?: () => number;
   /** The file or its worker failed, or (`undefined`) works again. */
   readonly onHealth?: (fault: Error | undefined) => void;
 }
@@ -261,7 +263,7 @@ export class PushQueue implements Sink {
       bytes: used,
       records: counts?.records ?? 0,
       parked: counts?.parked ?? 0,
-      dead: counts?.dead ?? 0,
+      dead: (counts?.dead ?? 0) + (this.#options.deadLetters?.() ?? 0),
       dead_trimmed_total: counts?.deadTrimmedTotal ?? 0,
       oldest_age_secs: ageSecs(counts?.oldestStoredAt, this.#now()),
       forwarded_total: this.#delivered,

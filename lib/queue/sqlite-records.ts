@@ -250,13 +250,15 @@ export class QueueRecords {
     this.#chunks.settle(chunk, seq);
   }
 
-  #bury({ seq, reason, code }: Dead, now: number): void {
+  #bury({ seq, reason, code, kept }: Dead, now: number): void {
     const parked = this.#out.end(seq);
     if (parked === undefined) return;
     const { counters, limits } = this;
-    const { attempts, data } = this.#read(seq, parked);
-    this.#dead.add(counters.nextDead++, { seq, attempts: attempts + 1, data }, reason, code, now);
-    counters.dead++;
+    if (!kept) {
+      const { attempts, data } = this.#read(seq, parked);
+      this.#dead.add(counters.nextDead++, { seq, attempts: attempts + 1, data }, reason, code, now);
+      counters.dead++;
+    }
     this.#remove(seq, parked);
     this.#keys.lose(seq);
     const excess = counters.dead - limits.maxDead;

@@ -1,3 +1,4 @@
+import { pushPlace } from '#lib/dead-letter/contract';
 import type { Source } from '#lib/delivery/contract';
 import type { Verdict } from '#lib/delivery/verdict';
 import type { SluiceRuntime } from '#lib/node-red/runtime';
@@ -5,7 +6,7 @@ import type { Message, RuntimeNode } from '#lib/node-red/types';
 import { UntrackedNotice } from '#lib/node-red/untracked-notice';
 import type { LeasedRecord, QueueStore, Settlement } from '#lib/queue/contract';
 import { Drain } from '#lib/queue/drain';
-import type { DrainState, Readiness } from '#lib/queue/drain-options';
+import type { DeadSettlement, DrainState, Readiness } from '#lib/queue/drain-options';
 import type { PushQueue } from '#lib/queue/push-queue';
 import { decodeRecord } from '#lib/queue/record-format';
 import type { PushQueueConfig } from './push-queue.config';
@@ -60,6 +61,15 @@ export class PushQueueOutput implements Source {
     return this.#drain?.inFlight ?? 0;
   }
 
+  /** Open ones of this queue. */
+  get deadLetters(): number {
+    return this.#options.runtime.deadLetters.room.letters.counts(this.#place)?.open ?? 0;
+  }
+
+  get #place(): string {
+    return pushPlace(this.#options.config.queue);
+  }
+
   /** Delivers what the store holds from now on, as soon as flows run. */
   start(store: QueueStore): void {
     const { config, log } = this.#options;
@@ -70,6 +80,7 @@ export class PushQueueOutput implements Source {
       keyOf: (lease) => laneOf(lease, config.keyProperty),
       deliver: (lease) => this.#deliver(lease),
       readiness: (bytes) => this.#readiness(bytes),
+      bury: (lease, dead, verdict) => this.#bury(lease, dead, verdict),
       onSettled: (lease, settlement, verdict) => this.#settled(lease, settlement, verdict),
       onError: (error) => log.storeError(error),
     });
@@ -111,6 +122,7 @@ export class PushQueueOutput implements Source {
   #readiness(bytes: number): Readiness {
     const { registry } = this.#options.runtime;
     if (!registry.hasLiveOutput(this.id)) return 'no_destination';
+    if (registry.isStopped(this.id)) return 'stopped';
     return registry.canDeliver(this.id, bytes, 1) ? 'ready' : 'sink_full';
   }
 
@@ -129,10 +141,34 @@ export class PushQueueOutput implements Source {
       origin: originOf(msg, stamp),
       timeoutMs: config.deliveryTimeoutMs,
       lease: { queueId: node.id, seq: lease.seq },
+      accepted: true,
       // The time, too: a queue in memory counts from 1 again after a restart.
       repeat: { scope: `${node.id} ${lease.seq} ${lease.storedAt}`, since: 0 },
       treatLegacyAsDone: config.treatLegacyAsDone,
     });
+  }
+
+  /** A record that can't even be read stays in the queue's own file. */
+  async #bury(lease: LeasedRecord, { reason, code }: DeadSettlement, verdict: Verdict): Promise<boolean> {
+    const { node, runtime } = this.#options;
+    let msg: Message;
+    try {
+      msg = decodeRecord(lease.record);
+    } catch {
+      return false;
+    }
+    const stamp = stampOf(msg, this.name, lease);
+    const disposal = await runtime.deadLetters.giveUp({
+      node,
+      msg,
+      stamp,
+      origin: originOf(msg, stamp),
+      place: this.#place,
+      key: `${node.id} ${lease.seq} ${lease.storedAt}`,
+      failure: { code, reason },
+      verdict,
+    });
+    return disposal === 'kept';
   }
 
   #settled(lease: LeasedRecord, settlement: Settlement, verdict: Verdict): void {

@@ -21,6 +21,7 @@ export function statusOf(
   if (sink.level === 'full')
     return ['down', { key: sink['on_full'] === 'block' ? 'refusing' : 'evicting', values }];
   if (sink['records'] !== 0) {
+    if (drain === 'stopped') return ['down', { key: 'stopped', values }];
     if (drain === 'no_destination') return ['waiting', { key: 'noDestination', values }];
     if (drain === 'sink_full') return ['waiting', { key: 'sinkFull', values }];
     if (drain === 'retrying') return ['waiting', { key: 'retrying', values }];

@@ -68,7 +68,7 @@ function start(RED: NodeRED, node: RuntimeNode, config: PushQueueConfig): void {
     queue.fail(fault);
     log.health(fault);
   });
-  const queue = new PushQueue({
+  const queue: PushQueue = new PushQueue({
     id: node.id,
     name,
     type: node.type,
@@ -80,8 +80,9 @@ function start(RED: NodeRED, node: RuntimeNode, config: PushQueueConfig): void {
     onTrimmed: (records) => log.trimmed(records),
     onWriteError: (error) => log.storeError(error),
     onHealth: (fault) => log.health(fault),
+    deadLetters: () => output.deadLetters,
   });
-  const output = new PushQueueOutput({ node, config, queue, runtime, log });
+  const output: PushQueueOutput = new PushQueueOutput({ node, config, queue, runtime, log });
   let closing = false;
   if (!config.enabled) node.warn(`queue ${config.queue} ${VOLATILE}`);
   alerts.watch(queue.alarm, queue.policy);
