@@ -2,6 +2,7 @@
 import { inRoot } from '../paths.mjs';
 import { runNode } from '../process.mjs';
 import { examplesCheck } from './examples.mjs';
+import { lockfileCheck } from './lockfile.mjs';
 import { manifestCheck } from './manifest.mjs';
 import { packCheck } from './pack.mjs';
 
@@ -52,6 +53,7 @@ export const STEPS = [
     ...['--config', '.dependency-cruiser.cjs', '--output-type', 'err'],
   ]),
   own('package.json', manifestCheck),
+  own('package-lock.json', lockfileCheck),
   own('examples', examplesCheck),
   own('pack contents', packCheck),
 ];

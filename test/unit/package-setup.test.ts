@@ -13,6 +13,7 @@ import {
   printScript,
   CAPTURE,
 } from '../../scripts/build/definition.mjs';
+import { lockProblems } from '../../scripts/check/lockfile.mjs';
 import { bar, resultOf } from '../../scripts/demo/report.mjs';
 import { newTally } from '../../scripts/demo/sender.mjs';
 import { COMPILES, isInstalled } from '../../scripts/setup/install.mjs';
@@ -34,6 +35,38 @@ describe('isInstalled', () => {
 
   it('does without optional packages of other platforms', () => {
     expect(isInstalled({ 'node_modules/b': { version: '1.0.0', optional: true } }, {})).toBe(true);
+  });
+});
+
+describe('lockProblems', () => {
+  const manifest = { dependencies: { a: '^1.0.0' } };
+  const packages = {
+    '': manifest,
+    'node_modules/a': { dependencies: { b: '1' }, optionalDependencies: { '@c/native': '1' } },
+    'node_modules/a/node_modules/b': { dependencies: { a: '1' } },
+    'node_modules/@c/native': {},
+  };
+
+  it('finds nothing where the lock has all that npm ci asks for', () => {
+    expect(lockProblems(manifest, packages)).toEqual([]);
+  });
+
+  it('finds an optional package of another platform that the lock lacks', () => {
+    const { 'node_modules/@c/native': _, ...less } = packages;
+    expect(lockProblems(manifest, less)).toEqual([
+      'node_modules/a needs @c/native, which is not in the lock: npm ci fails',
+    ]);
+  });
+
+  it('finds what package.json and the lock say differently, and an address of a registry', () => {
+    expect(lockProblems({ dependencies: { a: '^1.1.0' } }, packages)).toHaveLength(1);
+    expect(lockProblems({ ...manifest, devDependencies: { d: '1' } }, packages)).toHaveLength(1);
+    expect(
+      lockProblems(manifest, {
+        ...packages,
+        'node_modules/@c/native': { resolved: 'https://registry/c.tgz' },
+      }),
+    ).toEqual(['node_modules/@c/native names its registry: remove "resolved"']);
   });
 });
 
