@@ -81,11 +81,9 @@ export class Drain {
     return this.#store.counts().parked > 0 ? 'retrying' : 'idle';
   }
 
-  /** Whether it would send further records now: there are some, and room for them among those in flight. */
+  /** Whether it is about to send further records; else it waits for a verdict, for room, for a time or for a record. */
   get hasMore(): boolean {
-    if (this.#closed || this.#paused || this.inFlight >= this.#pace.window) return false;
-    const { records, parked } = this.#store.counts();
-    return this.#ready.list.length > 0 || records - parked > this.inFlight;
+    return this.#running && !this.#closed && !this.#paused;
   }
 
   /** Stops handing out records; those in flight go on to their verdict. */

@@ -16,6 +16,27 @@ describe('the delivery loop', () => {
     expect(queue.store.counts()).toMatchObject({ records: 0, bytes: 0 });
   });
 
+  it('O52 has more to give while it sends, and none while it waits for a verdict, for room or for a record', async () => {
+    const queue = new DrainFixture({ maxInFlight: 2 });
+    const whileSending: boolean[] = [];
+    queue.answer = () => void whileSending.push(queue.drain.hasMore);
+    await queue.append('a', 'b', 'c');
+    expect(queue.drain.hasMore).toBe(false);
+    queue.drain.resume();
+    await flush();
+    expect(whileSending).toEqual([true, true]);
+    expect(queue.drain.hasMore).toBe(false);
+    queue.readiness = 'sink_full';
+    for (const { end } of queue.attempts) end(DONE);
+    await flush();
+    expect(queue.drain.hasMore).toBe(false);
+    queue.readiness = 'ready';
+    queue.answer = () => DONE;
+    await queue.clock.advance(1000);
+    expect(queue.store.counts().records).toBe(0);
+    expect(queue.drain.hasMore).toBe(false);
+  });
+
   it('keeps at most maxInFlight records out, oldest first', async () => {
     const queue = new DrainFixture({ maxInFlight: 2 });
     queue.answer = undefined;
