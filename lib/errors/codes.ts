@@ -151,7 +151,6 @@ export const ERROR_CODES = {
   ERR_SLUICE_RULE_STOPPED: 'a rule is stopped by an error until someone starts it',
   ERR_SLUICE_RULE_UNKNOWN: 'no tab has this id, or exactly this label',
   // postgres
-  ERR_SLUICE_POSTGRES_DRIVER: 'the PostgreSQL driver is not installed',
   ERR_SLUICE_POSTGRES_LOGIN: 'no connection to a PostgreSQL server with this host, user or TLS',
   ERR_SLUICE_POSTGRES_TABLE: 'a PostgreSQL table or its columns are not as the sink needs them',
   ERR_SLUICE_POSTGRES_ROW: 'a PostgreSQL table does not take this record',

@@ -4,9 +4,10 @@
  */
 import type { Pool, PoolClient, PoolConfig } from 'pg';
 import { Users } from '../batch/users';
-import { ConfigError } from '../errors/errors';
+import { requireOptional } from '../packages/optional-package';
 
-export const POSTGRES_PACKAGES = 'pg@8 pg-copy-streams@7';
+const PG = { name: 'pg', install: 'pg@8 pg-copy-streams@7', neededFor: 'for PostgreSQL' };
+const COPY = { ...PG, name: 'pg-copy-streams' };
 
 /** What a `sluice-postgres-server` node offers to the sinks that name it. */
 export interface PostgresServer {
@@ -18,18 +19,8 @@ export interface PostgresServer {
   use(): () => void;
 }
 
-/** Throws ConfigError with the install line where the driver is missing. */
-export function requirePostgres<Module>(name: 'pg' | 'pg-copy-streams'): Module {
-  try {
-    return require(name) as Module;
-  } catch (cause) {
-    throw new ConfigError(
-      'ERR_SLUICE_POSTGRES_DRIVER',
-      `${name} is not installed: run "npm install ${POSTGRES_PACKAGES}" in Node-RED's user directory and restart Node-RED`,
-      { cause },
-    );
-  }
-}
+/** Streams for COPY. Throws ConfigError where they aren't installed. */
+export const requireCopyStreams = () => requireOptional<typeof import('pg-copy-streams')>(COPY);
 
 /** A pool of connections; what breaks while idle is only replaced. Throws ConfigError without the driver. */
 export class PostgresPool implements PostgresServer {
@@ -38,7 +29,7 @@ export class PostgresPool implements PostgresServer {
   readonly #users = new Users();
 
   constructor(config: PoolConfig & { readonly host: string; readonly port: number }) {
-    const pg = requirePostgres<typeof import('pg')>('pg');
+    const pg = requireOptional<typeof import('pg')>(PG);
     this.address = `${config.host}:${config.port}/${config.database ?? ''}`;
     this.#pool = new pg.Pool({
       connectionTimeoutMillis: 10_000,

@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import type { PoolClient } from 'pg';
 import { InsertError, type BatchRow, type BatchTarget } from '#lib/batch/contract';
 import { DeliveryError } from '#lib/errors/errors';
-import { requirePostgres, type PostgresServer } from '#lib/postgres/server';
+import { requireCopyStreams, type PostgresServer } from '#lib/postgres/server';
 import { planBatch, readColumns, type Columns, type Plan, type RowGroup } from './postgres-sink.columns';
 import { classify, stateOf, type InsertPhase } from './postgres-sink.errors';
 import type { PostgresRow } from './postgres-sink.row';
@@ -39,7 +39,7 @@ const ANY_KEY: Conflict = { keyColumns: [], action: 'nothing' };
  * answer to COMMIT and by nothing before that, for deferred constraints are checked only then.
  */
 export class PostgresTarget implements BatchTarget<PostgresRow> {
-  readonly #copy = requirePostgres<typeof import('pg-copy-streams')>('pg-copy-streams');
+  readonly #copy = requireCopyStreams();
   readonly #clients = new Set<PoolClient>();
   #columns: Columns | undefined;
   /** The batch whose outcome is unknown: its rows may be there. */

@@ -1,12 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readConfig } from '#lib/config/read-config';
 import { fields, problemsOf, type RestSinkConfig } from '#nodes/rest-sink/rest-sink.config';
-import {
-  encodeElement,
-  encodePayload,
-  joinBatch,
-  requestTemplate,
-} from '#nodes/rest-sink/rest-sink.request';
+import { encodeElement, encodePayload, joinBatch, requestTemplate } from '#nodes/rest-sink/rest-sink.request';
 
 const config = (saved: Partial<RestSinkConfig>) =>
   readConfig(fields, { url: 'http://localhost/in', ...saved }, problemsOf);
@@ -108,5 +103,4 @@ describe('batches', () => {
       expect.objectContaining({ failure: 'permanent' }),
     );
   });
-
 });
