@@ -15,6 +15,7 @@ import { appendLoad, median, medianOf, type Appender, type LoadResult } from './
 import { appendLog, commitEach, ourStore } from './queue/local.mjs';
 import { nats } from './queue/nats.mjs';
 import { postgres } from './queue/postgres.mjs';
+import { rabbitmq } from './queue/rabbitmq.mjs';
 import { redis } from './queue/redis.mjs';
 import { steadyLoad } from './queue/steady.mjs';
 
@@ -33,11 +34,13 @@ const MS = Number(options.ms);
 const OURS = 'push queue';
 const STEADY = 'push queue, append + lease + settle';
 const LOG = 'append-only log, fdatasync';
+const RABBIT = 'RabbitMQ, quorum queue, confirms';
 const EACH = 'a commit for each record';
 const CONTESTANTS: Record<string, (dir: string) => Promise<Appender | undefined>> = {
   [LOG]: appendLog,
   [OURS]: ourStore,
   [EACH]: commitEach,
+  [RABBIT]: rabbitmq,
   'Redis, AOF always': redis,
   'PostgreSQL, group INSERT': postgres,
   'NATS JetStream, file (2.9: no fsync)': nats,
@@ -126,7 +129,9 @@ function report(depths: readonly Backlog[], bounds: Awaited<ReturnType<typeof bu
   verdict('append + lease + settle, of the log, 4096', steadyMany, '>= 0.85', steadyMany >= 0.85);
   const each = ratio(OURS, EACH, 256);
   verdict('append, of a commit for each', each, '>= 25', each >= 25, 1);
-  for (const name of Object.keys(CONTESTANTS).slice(3)) {
+  const rabbit = ratio(OURS, RABBIT, 256);
+  verdict(`append, of ${RABBIT}`, rabbit, '>= 4', rabbit >= 4, 1);
+  for (const name of Object.keys(CONTESTANTS).slice(4)) {
     const times = ratio(OURS, name, 256);
     say(`| append, of ${name} | ${times.toFixed(1)} | | |`);
   }

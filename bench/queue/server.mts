@@ -30,13 +30,17 @@ export function findBinary(name: string): string | undefined {
 export async function startServer(
   binary: string,
   args: (port: number) => readonly string[],
-  options: { readonly uid?: number; readonly env?: NodeJS.ProcessEnv; readonly waitMs?: number } = {},
+  options: {
+    readonly uid?: number;
+    readonly env?: (port: number) => NodeJS.ProcessEnv;
+    readonly waitMs?: number;
+  } = {},
 ): Promise<Server> {
   const port = await freePort();
   const { uid, env, waitMs = 20_000 } = options;
   const child = spawn(binary, args(port), {
     stdio: 'ignore',
-    env: { ...process.env, ...env },
+    env: { ...process.env, ...env?.(port) },
     ...(uid === undefined ? {} : { uid, gid: uid }),
   });
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
