@@ -76,6 +76,7 @@ export interface Letter extends Pick<NewLetter, 'place' | 'envelope' | 'target'>
   readonly id: number;
   readonly state: LetterState;
   readonly replays: number;
+  readonly lastReplay: LastReplay | undefined;
   /** Unix ms of the last change of state. */
   readonly changedAt: number;
 }
@@ -89,6 +90,21 @@ export interface LetterFilter {
   readonly stage?: Stage;
   /** Only letters with a lower id: for the next page. */
   readonly beforeId?: number;
+}
+
+/** How the last replay failed, which may be at another node than the first time. */
+export interface LastReplay {
+  /** Unix ms. */
+  readonly at: number;
+  readonly error: string;
+  readonly error_code: string;
+  readonly node_id?: string;
+}
+
+export interface Parked {
+  readonly id: number;
+  /** False for a key that an open letter has: the id is that one's. */
+  readonly isNew: boolean;
 }
 
 export interface PlaceCounts {
@@ -117,9 +133,9 @@ export interface Halt {
 
 export interface DeadLetterStore {
   /** Ids grow and are never used again. With `halt` the rule's stop is durable with the letter. */
-  park(letter: NewLetter, halt?: Pick<Halt, 'rule' | 'cause'>): Promise<number>;
-  /** Moves a letter between states; false when it isn't in one of `from`, or doesn't exist. */
-  change(id: number, from: readonly LetterState[], to: LetterState): Promise<boolean>;
+  park(letter: NewLetter, halt?: Pick<Halt, 'rule' | 'cause'>): Promise<Parked>;
+  /** Closes a letter, or ends its replay; false when it isn't in that state, or doesn't exist. A closed one stays closed. */
+  change(id: number, from: 'open' | 'replaying', to: LetterState, lastReplay?: LastReplay): Promise<boolean>;
   /** As `change` from open to replaying, counted as a replay. */
   claim(id: number): Promise<boolean>;
   get(id: number): Promise<LetterWithRecord | undefined>;

@@ -7,9 +7,14 @@ import { stageOf, type Failure } from './failure';
 import { rawFields } from './raw-payload';
 import { safeValue } from './safe-value';
 
-/** Headers by which a sender proves who it is: a stored record is never verified again. */
-const SECRET_HEADER =
-  /^(?:authorization|proxy-authorization|cookie|set-cookie)$|signature|token|secret|api-?key/i;
+/**
+ * Headers that a record keeps: what it is and where it is from. Whatever else a sender sends may prove who it is, under
+ * any name (`x-shopify-hmac-sha256`, the header of a generic webhook), and a stored record is never verified again.
+ */
+const KEPT_HEADERS =
+  /^(?:accept|content-(?:type|encoding|length|language)|date|host|user-agent|idempotency-key|traceparent|tracestate|webhook-(?:id|timestamp)|x-(?:request|correlation)-id|x-github-(?:event|delivery)|x-shopify-(?:topic|shop-domain|webhook-id|event-id|triggered-at|api-version))$/i;
+/** Names under which queries carry credentials. */
+const SECRET_QUERY = /token|secret|signature|password|credential|hmac|api[-_]?key|^(?:key|sig|auth|code)$/i;
 const MAX_ERROR_TEXT = 2048;
 const NO_RECORD = new Uint8Array(0);
 
@@ -31,7 +36,7 @@ export function keepFailure(failure: Failure, now: number, includeRawPayload: bo
     rule_id: rule,
     stage,
     stage_code: STAGES[stage].number,
-    error: error.message.slice(0, MAX_ERROR_TEXT) || error.name,
+    error: textOf(error),
     timestamp: now,
     ...(includeRawPayload && rawOf(failure, record)),
     ...tupleOf(failure),
@@ -46,22 +51,32 @@ export function keepFailure(failure: Failure, now: number, includeRawPayload: bo
   return { envelope, record };
 }
 
+/** Third-party errors may have a message that is no text. */
+function textOf(error: { readonly message: unknown; readonly name: unknown }): string {
+  return String(error.message).slice(0, MAX_ERROR_TEXT) || String(error.name);
+}
+
 function foreignCode(error: Error): string | undefined {
   return 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
 function tryEncode({ msg }: Failure): { readonly record: Uint8Array; readonly why?: string } {
   try {
-    const { sluice: _sluice, error: _error, headers, ...rest } = msg;
-    return { record: encodeRecord(headers === undefined ? rest : { ...rest, headers: harmless(headers) }) };
+    const { sluice: _sluice, error: _error, headers, query, ...rest } = msg;
+    const kept = {
+      ...rest,
+      ...(headers !== undefined && { headers: pick(headers, (name) => KEPT_HEADERS.test(name)) }),
+      ...(query !== undefined && { query: pick(query, (name) => !SECRET_QUERY.test(name)) }),
+    };
+    return { record: encodeRecord(kept) };
   } catch (cause) {
     return { record: NO_RECORD, why: cause instanceof Error ? cause.message : String(cause) };
   }
 }
 
-function harmless(headers: unknown): unknown {
-  if (typeof headers !== 'object' || headers === null) return headers;
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !SECRET_HEADER.test(name)));
+function pick(properties: unknown, isKept: (name: string) => boolean): unknown {
+  if (typeof properties !== 'object' || properties === null) return properties;
+  return Object.fromEntries(Object.entries(properties).filter(([name]) => isKept(name)));
 }
 
 function rawOf({ error, msg }: Failure, record: Uint8Array): ReturnType<typeof rawFields> {

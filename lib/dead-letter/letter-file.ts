@@ -1,7 +1,7 @@
 /** The worker's half of the dead-letter store: applies the calls of many batches in one transaction. */
 import type Database from 'better-sqlite3';
 import { faultOf, type Fault } from '../sqlite/faults';
-import { LETTER_STATES, type Halt, type LetterState, type PlaceQuota } from './contract';
+import { LETTER_STATES, type Halt, type PlaceQuota } from './contract';
 import { PlaceTotals } from './place-totals';
 import type { ChangeOp, CommitBatch, Committed, Op, ParkOp } from './wire';
 
@@ -43,8 +43,8 @@ export class LetterFile {
     this.#stateOf = db.prepare<[number], { place: number; state: number }>(
       'SELECT place, state FROM letter WHERE id = ?',
     );
-    this.#setState = db.prepare<[number, number, number]>(
-      'UPDATE letter SET state = ?, changed_at = ? WHERE id = ?',
+    this.#setState = db.prepare<[number, number, string | null, number]>(
+      'UPDATE letter SET state = ?, changed_at = ?, last_replay = coalesce(?, last_replay) WHERE id = ?',
     );
     this.#claim = db.prepare<[number, number]>(
       `UPDATE letter SET state = ${REPLAYING}, changed_at = ?, replays = replays + 1 WHERE id = ? AND state = ${OPEN}`,
@@ -172,16 +172,15 @@ export class LetterFile {
       case 'claim':
         return this.#claim.run(op.at, op.id).changes > 0;
       case 'change':
-        return this.#move(op.id, op.from, op.to, op.at);
+        return this.#move(op);
     }
   }
 
-  #move(id: number, from: readonly LetterState[], to: LetterState, at: number): boolean {
+  #move({ id, from, to, at, lastReplay }: Extract<ChangeOp, { kind: 'change' }>): boolean {
     const letter = this.#stateOf.get(id);
-    const state = letter && LETTER_STATES[letter.state];
-    if (!letter || !state || !from.includes(state)) return false;
+    if (!letter || LETTER_STATES[letter.state] !== from) return false;
     const next = LETTER_STATES.indexOf(to);
-    this.#setState.run(next, at, id);
+    this.#setState.run(next, at, lastReplay, id);
     const totals = this.totals.of(letter.place);
     const closes = Number(next >= CLOSED) - Number(letter.state >= CLOSED);
     totals.closed += closes;

@@ -4,6 +4,7 @@ import { STAGES } from '../errors/stages';
 import {
   LETTER_STATES,
   type Envelope,
+  type LastReplay,
   type Letter,
   type LetterFilter,
   type LetterWithRecord,
@@ -20,11 +21,12 @@ interface Row {
   readonly state: number;
   readonly changed_at: number;
   readonly replays: number;
+  readonly last_replay: string | null;
   readonly target: string;
   readonly envelope: string;
 }
 
-const COLUMNS = 'id, place, state, changed_at, replays, target, envelope';
+const COLUMNS = 'id, place, state, changed_at, replays, last_replay, target, envelope';
 
 export class LetterReader {
   constructor(
@@ -88,12 +90,13 @@ export class LetterReader {
     return { where: terms.length === 0 ? '' : `WHERE ${terms.join(' AND ')}`, values };
   }
 
-  #letter({ id, place, state, changed_at, replays, target, envelope }: Row): Letter {
+  #letter({ id, place, state, changed_at, replays, last_replay, target, envelope }: Row): Letter {
     return {
       id,
       place: this.totals.nameOf(place),
       state: LETTER_STATES[state] ?? 'open',
       replays,
+      lastReplay: last_replay === null ? undefined : (JSON.parse(last_replay) as LastReplay),
       changedAt: changed_at,
       target: JSON.parse(target) as ReplayTarget,
       envelope: JSON.parse(envelope) as Envelope,

@@ -9,11 +9,13 @@ import {
   PIPELINE,
   type DeadLetterStore,
   type Halt,
+  type LastReplay,
   type Letter,
   type LetterFilter,
   type LetterState,
   type LetterWithRecord,
   type NewLetter,
+  type Parked,
   type PlaceCounts,
   type PlaceQuota,
 } from './contract';
@@ -89,7 +91,7 @@ class WorkerLetterStore implements DeadLetterStore {
     return this.#host.start();
   }
 
-  async park(letter: NewLetter, halt?: Pick<Halt, 'rule' | 'cause'>): Promise<number> {
+  async park(letter: NewLetter, halt?: Pick<Halt, 'rule' | 'cause'>): Promise<Parked> {
     const { place, key, envelope, target, record } = letter;
     const text = JSON.stringify(envelope);
     const bytes = Buffer.byteLength(text) + record.byteLength;
@@ -119,14 +121,15 @@ class WorkerLetterStore implements DeadLetterStore {
       if (halt && !this.#halts.has(halt.rule)) {
         this.#halts.set(halt.rule, { ...halt, at, letterId: stored });
       }
-      return stored;
+      return { id: stored, isNew: stored === id };
     } finally {
       this.#waiting.free(bytes);
     }
   }
 
-  change(id: number, from: readonly LetterState[], to: LetterState): Promise<boolean> {
-    return this.#change({ kind: 'change', id, from, to, at: this.#now() });
+  change(id: number, from: 'open' | 'replaying', to: LetterState, lastReplay?: LastReplay): Promise<boolean> {
+    const note = lastReplay === undefined ? null : JSON.stringify(lastReplay);
+    return this.#change({ kind: 'change', id, from, to, at: this.#now(), lastReplay: note });
   }
 
   claim(id: number): Promise<boolean> {

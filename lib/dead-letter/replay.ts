@@ -5,7 +5,7 @@ import type { Verdict } from '../delivery/verdict';
 import { InputError, ownCodeOf } from '../errors/errors';
 import type { Message, RuntimeNode } from '../node-red/types';
 import { decodeRecord } from '../queue/record-format';
-import type { LetterWithRecord } from './contract';
+import type { LastReplay, LetterWithRecord } from './contract';
 import type { SharedLetters } from './shared-letters';
 
 /** What a destination may take, its own retries included. */
@@ -32,6 +32,8 @@ interface ReplayDeps {
   readonly letters: SharedLetters;
   readonly lineage: Pick<Lineage, 'send'>;
   readonly getNode: (id: string) => RuntimeNode | null;
+  /** Unix ms. */
+  readonly now: () => number;
 }
 
 export class Replays {
@@ -61,12 +63,23 @@ export class Replays {
         ...(goal === 'node' && { into: node }),
       });
     } catch (cause) {
-      await letters.use((store) => store.change(id, ['replaying'], 'open'));
+      await letters.use((store) => store.change(id, 'replaying', 'open'));
       throw cause;
     }
-    const state = verdict.kind === 'done' ? 'resolved' : 'open';
-    await letters.use((store) => store.change(id, ['replaying'], state));
-    return verdict.kind === 'done' ? { state: 'resolved' } : { state: 'open', ...whyOf(verdict) };
+    if (verdict.kind === 'done') {
+      await letters.use((store) => store.change(id, 'replaying', 'resolved'));
+      return { state: 'resolved' };
+    }
+    const why = whyOf(verdict);
+    const nodeId = verdict.kind === 'failed' ? verdict.nodeId : undefined;
+    const lastReplay: LastReplay = {
+      at: this.deps.now(),
+      error: why.reason,
+      error_code: why.code,
+      ...(nodeId !== undefined && { node_id: nodeId }),
+    };
+    await letters.use((store) => store.change(id, 'replaying', 'open', lastReplay));
+    return { state: 'open', ...why };
   }
 
   #nodeFor({ id, target }: LetterWithRecord, goal: ReplayTo): RuntimeNode {

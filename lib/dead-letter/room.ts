@@ -10,7 +10,7 @@ import type { Trace } from '../delivery/lineage/contract';
 import { DeliveryError, SluiceError } from '../errors/errors';
 import type { Stage } from '../errors/stages';
 import type { Metrics } from '../metrics/metrics';
-import { PIPELINE, type Halt, type LetterState } from './contract';
+import { PIPELINE, type Envelope, type Halt, type LetterState, type Parked } from './contract';
 import { keepFailure } from './envelope';
 import { isEnvelope, stageOf, type Failure } from './failure';
 import type { Rule, Rules } from './rules';
@@ -38,6 +38,12 @@ export interface ReportOptions {
   readonly bySource?: boolean;
 }
 
+interface ParkedLetter extends Parked {
+  readonly envelope: Envelope;
+  /** It stopped its rule. */
+  readonly halts: boolean;
+}
+
 export class DeadLetterRoom {
   readonly rules: Rules;
   readonly letters: SharedLetters;
@@ -49,46 +55,82 @@ export class DeadLetterRoom {
   }
 
   /** Rejects with a transient error when the failure can't be kept: then nobody may take it for settled. */
-  async report(
-    failure: Failure,
-    { trace, always = false, place = PIPELINE, bySource = false }: ReportOptions = {},
-  ): Promise<Disposal> {
+  async report(failure: Failure, options: ReportOptions = {}): Promise<Disposal> {
+    const { trace, bySource = false } = options;
     const rule = this.rules.of(failure.rule);
-    if (trace?.deadLetter || (trace?.replayOf === undefined && isEnvelope(failure.msg.payload))) {
-      // Its verdict counts for the dlq that sent it; one that came back from outside counts here.
-      if (!trace?.deadLetter) this.sinkFailed(rule);
-      return 'ended';
-    }
+    // The verdict tells the dlq that sent it, or who replays it.
+    if (trace?.deadLetter || trace?.replayOf !== undefined) return 'ended';
+    if (isEnvelope(failure.msg.payload)) return this.#cameBack(rule, failure, options);
     const stage = failure.stage ?? stageOf(failure.error, failure.node?.isSink ?? false);
-    if (!bySource || !this.#counted.has(failure.error)) this.#count(rule, stage);
+    const isCounted = bySource && this.#counted.has(failure.error);
     this.#counted.add(failure.error);
-    if (trace?.replayOf !== undefined) return 'ended';
+    const count = () => {
+      if (!isCounted) this.#count(rule, stage);
+    };
+    if (rule.policy.onError === 'drop' && !options.always) {
+      count();
+      return 'dropped';
+    }
+    let parked: ParkedLetter;
+    try {
+      parked = await this.#park(rule, failure, options);
+    } catch (error) {
+      count();
+      throw error;
+    }
+    // A record that is tried again fails at the same place again: that is one failure.
+    if (!parked.isNew) {
+      if (parked.halts) this.#tellHalted(rule, parked.envelope.error);
+      return 'kept';
+    }
+    count();
+    this.#tell(rule, parked, options.place);
+    return 'kept';
+  }
+
+  /**
+   * A dead letter that the flow behind a dlq node sent out of sight, and that failed once more on its way. It isn't sent
+   * on again, or it would go round for ever; where its origin was told that it is safe, it is kept.
+   */
+  async #cameBack(rule: Rule, failure: Failure, options: ReportOptions): Promise<Disposal> {
+    this.sinkFailed(rule);
+    if (!options.trace?.accepted && !options.always) return 'ended';
+    await this.#park(rule, failure, { ...options, always: true }, false);
+    return 'kept';
+  }
+
+  async #park(
+    rule: Rule,
+    failure: Failure,
+    { always = false, place = PIPELINE }: ReportOptions,
+    mayHalt = true,
+  ): Promise<ParkedLetter> {
     const { onError, includeRawPayload } = rule.policy;
-    if (onError === 'drop' && !always) return 'dropped';
-    const now = this.deps.now();
-    const { envelope, record } = keepFailure(failure, now, includeRawPayload || always);
-    const halt =
-      onError === 'halt' && !this.haltOf(rule.id) ? { rule: rule.id, cause: causeOf(envelope) } : undefined;
+    const { envelope, record } = keepFailure(failure, this.deps.now(), includeRawPayload || always);
+    const halts = mayHalt && onError === 'halt' && !this.haltOf(rule.id);
     const { key, target } = failure;
     const letter = { place, envelope, target, record, ...(key === undefined ? {} : { key }) };
-    let id: number;
     try {
-      id = await this.letters.use((store) => store.park(letter, halt));
+      const parked = await this.letters.use((store) =>
+        store.park(letter, halts ? { rule: rule.id, cause: causeOf(envelope) } : undefined),
+      );
+      return { ...parked, envelope, halts };
     } catch (cause) {
       throw unkept(failure.error, cause);
     }
-    if (onError !== 'drop') {
+  }
+
+  #tell(rule: Rule, { id, envelope, halts }: ParkedLetter, place = PIPELINE): void {
+    if (rule.policy.onError !== 'drop') {
       const entry = { ...envelope, id: String(id) };
       rule.recent.push(entry);
       rule.governor?.emit(entry);
     }
-    if (halt) this.#tellHalted(rule, envelope.error);
+    if (halts) this.#tellHalted(rule, envelope.error);
     // A queue tells of its own.
-    if (place === PIPELINE) {
-      const what = envelope.error_code ?? envelope.stage;
-      this.deps.placeOf(rule).happened('dead', what, `dead letter ${id}: ${envelope.error}`);
-    }
-    return 'kept';
+    if (place !== PIPELINE) return;
+    const what = envelope.error_code ?? envelope.stage;
+    this.deps.placeOf(rule).happened('dead', what, `dead letter ${id}: ${envelope.error}`);
   }
 
   /** An envelope could not be delivered by the flow behind a dlq node. */
@@ -120,7 +162,7 @@ export class DeadLetterRoom {
 
   /** By hand; false for a letter that is being replayed or is closed. */
   close(id: number, to: Extract<LetterState, 'resolved' | 'discarded'>): Promise<boolean> {
-    return this.letters.use((store) => store.change(id, ['open'], to));
+    return this.letters.use((store) => store.change(id, 'open', to));
   }
 
   /** Rules that are stopped since before this start are said again. */

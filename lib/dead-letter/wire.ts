@@ -33,9 +33,11 @@ export type ChangeOp =
   | {
       readonly kind: 'change';
       readonly id: number;
-      readonly from: readonly LetterState[];
+      readonly from: LetterState;
       readonly to: LetterState;
       readonly at: number;
+      /** JSON. */
+      readonly lastReplay: string | null;
     }
   | { readonly kind: 'claim'; readonly id: number; readonly at: number }
   | { readonly kind: 'unhalt'; readonly rule: string };

@@ -56,7 +56,7 @@ export class DeadLetters implements FailureKeeper {
   constructor(private readonly deps: DeadLettersDeps) {
     this.room = deps.room;
     const { letters } = deps.room;
-    this.replays = new Replays({ letters, lineage: deps.lineage, getNode: deps.getNode });
+    this.replays = new Replays({ letters, lineage: deps.lineage, getNode: deps.getNode, now: Date.now });
     this.redrive = new Redrive({
       letters,
       replays: this.replays,

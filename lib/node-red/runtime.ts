@@ -57,7 +57,10 @@ const KEY = Symbol.for('@sluice/node-red/runtime');
 /** The one runtime of this Node-RED; made when the first of our nodes loads. Throws ConfigError for bad settings. */
 export function runtimeOf(RED: NodeRED): SluiceRuntime {
   const host = RED.events as typeof RED.events & { [KEY]?: SluiceRuntime };
-  return (host[KEY] ??= createRuntime(RED));
+  const runtime = (host[KEY] ??= createRuntime(RED));
+  // This copy's nodes fail through this copy's `onInput`.
+  keepFailuresIn(runtime.deadLetters);
+  return runtime;
 }
 
 function createRuntime(RED: NodeRED): SluiceRuntime {
@@ -105,7 +108,6 @@ function createRuntime(RED: NodeRED): SluiceRuntime {
     }),
   );
   const deadLetters = openDeadLetters(RED, { settings, registry, lineage, metrics, alerts, deploys });
-  keepFailuresIn(deadLetters);
   const lateSends = () => lineage.lateSends;
   const routes = [
     ...statusRoutes({ registry, alerts, lateSends }),

@@ -1,15 +1,19 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AdminRoute } from '#lib/api/admin-route';
 import { mountAdminRoutes } from '#lib/node-red/admin-routes';
+import { runtimeOf } from '#lib/node-red/runtime';
 import { sluice } from '../harness/cli';
 import { startNodeRed, type RunningNodeRed } from '../harness/node-red';
+import { dlq, deadLettersOf } from '../harness/dead-letters';
 import { tab } from '../harness/probe';
+import { waitFor } from '../harness/wait';
 import { queue } from '../harness/queue';
 
 const SCOPES: Readonly<Record<string, string>> = {
   admin: '*',
   reader: 'read',
   payloads: 'sluice.payload',
+  operator: 'sluice.write',
   nobody: 'library.read',
 };
 const READ_TOKEN = 'a-token-for-the-scraper';
@@ -40,7 +44,7 @@ beforeAll(async () => {
       },
     },
   });
-  await nodeRed.deploy([tab(), queue('q')]);
+  await nodeRed.deploy([tab(), queue('q'), dlq('dlq')]);
   const routes = [
     route('sluice.read', '/test/read'),
     route('sluice.write', '/test/write'),
@@ -66,6 +70,8 @@ describe('with adminAuth', () => {
     '/ops/health',
     '/metrics',
     '/queues',
+    '/rules',
+    '/dlq',
     '/openapi.json',
   ])('%s needs a token with sluice.read', async (path) => {
     expect(await statusOf(path)).toBe(401);
@@ -102,5 +108,28 @@ describe('with adminAuth', () => {
     expect(refused.stderr).toMatch(/token is missing.*ERR_SLUICE_CLI_REFUSED/);
     expect((await sluice(['health', '--url', url, '--token', READ_TOKEN])).status).toBe(0);
     expect((await sluice(['status'], { SLUICE_URL: url, SLUICE_TOKEN: 'reader' })).status).toBe(0);
+  });
+
+  it('R23 recent errors can be cleared by who may write, where flows are read-only; payloads need a permission of their own', async () => {
+    const rule = deadLettersOf(nodeRed).room.rules.of('tab');
+    const { registry } = runtimeOf(nodeRed.RED);
+    await waitFor('the queue to open', () => registry.sinks[0]?.status()['state'] === 'open');
+    nodeRed.node('q').receive({ payload: { secret: 1n, fn: () => 1 } });
+    await waitFor('the error', () => rule.total === 1);
+    const errorsOf = async (token: string) => (await ask('/rules/tab/errors', token)).text();
+    expect(await errorsOf('reader')).toContain('ERR_SLUICE_RECORD_UNSERIALISABLE');
+    expect(await errorsOf('reader')).not.toContain('secret');
+    expect(await errorsOf('admin')).toContain('secret');
+    const flows = await fetch(`${nodeRed.url}/flows`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer operator', 'content-type': 'application/json' },
+      body: '[]',
+    });
+    expect(flows.status).toBe(401);
+    expect(await statusOf('/rules/tab/errors', 'reader', 'DELETE')).toBe(401);
+    expect(await statusOf('/rules/tab/errors', 'operator', 'DELETE')).toBe(200);
+    expect(rule.recent.newest()).toEqual([]);
+    expect(await statusOf('/rules/tab/start', 'reader', 'POST')).toBe(401);
+    expect(await statusOf('/rules/tab/start', 'operator', 'POST')).toBe(200);
   });
 });

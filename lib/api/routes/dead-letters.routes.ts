@@ -28,17 +28,20 @@ const MAX_RATE = 10_000;
 const ANSWER_MS = 10_000;
 const STAGE_NAMES = Object.keys(STAGES) as Stage[];
 
-const LETTER = object({
-  id: text,
-  place: text,
-  state: oneOf(...LETTER_STATES),
-  replay_count: count,
-  changed_at: count,
-  rule_id: text,
-  stage: oneOf(...STAGE_NAMES),
-  error: text,
-  timestamp: count,
-});
+const LETTER = object(
+  {
+    id: text,
+    place: text,
+    state: oneOf(...LETTER_STATES),
+    replay_count: count,
+    changed_at: count,
+    rule_id: text,
+    stage: oneOf(...STAGE_NAMES),
+    error: text,
+    timestamp: count,
+  },
+  { last_replay: object({ at: count, error: text, error_code: text }, { node_id: text }) },
+);
 const PROGRESS = object(
   {
     state: oneOf('running', 'done', 'stopped'),
@@ -130,8 +133,16 @@ const rateOf = (given: unknown): number => {
   throw badRequest(`rate must be a number above 0, ${MAX_RATE} at most`);
 };
 
-function shown({ id, place, state, replays, changedAt, envelope }: Letter, withPayload: boolean) {
-  const all = { id: String(id), place, state, replay_count: replays, changed_at: changedAt, ...envelope };
+function shown({ id, place, state, replays, changedAt, lastReplay, envelope }: Letter, withPayload: boolean) {
+  const all = {
+    id: String(id),
+    place,
+    state,
+    replay_count: replays,
+    changed_at: changedAt,
+    ...(lastReplay && { last_replay: lastReplay }),
+    ...envelope,
+  };
   return withPayload ? all : withoutPayload(all);
 }
 
