@@ -14,6 +14,7 @@ const ROOMS = [
   'webhook',
   'batch',
   'postgres',
+  'clickhouse',
   'queue',
   'inbox',
   'dead-letter',

@@ -155,6 +155,11 @@ export const ERROR_CODES = {
   ERR_SLUICE_POSTGRES_TABLE: 'a PostgreSQL table or its columns are not as the sink needs them',
   ERR_SLUICE_POSTGRES_ROW: 'a PostgreSQL table does not take this record',
   ERR_SLUICE_POSTGRES_UNREACHABLE: 'a PostgreSQL server is away, overloaded or failing',
+  // clickhouse
+  ERR_SLUICE_CLICKHOUSE_LOGIN: 'no connection to a ClickHouse server with this URL, user or TLS',
+  ERR_SLUICE_CLICKHOUSE_TABLE: 'a ClickHouse table or its columns are not as the sink needs them',
+  ERR_SLUICE_CLICKHOUSE_ROW: 'a ClickHouse table does not take this record',
+  ERR_SLUICE_CLICKHOUSE_UNREACHABLE: 'a ClickHouse server is away, overloaded or failing',
   // flow-graph
   ERR_SLUICE_FLOW_SOURCE_UNKNOWN: 'no enabled node of the flow has this id or name',
   ERR_SLUICE_FLOW_SOURCE_AMBIGUOUS: 'several nodes of the flow go by this name',

@@ -1,10 +1,18 @@
+import { existsSync } from 'node:fs';
 import { inRoot } from '../paths.mjs';
 import { runNode } from '../process.mjs';
 import { prepare } from '../setup/prepare.mjs';
 import { findChromium } from './chromium.mjs';
+import { ensureEngines } from './engines.mjs';
 
 const NO_BROWSER =
   'No Chromium found: install it (Debian: sudo apt-get install chromium) or set CHROMIUM_PATH to one.';
+
+const NO_ENGINES =
+  'test/engines could not be installed. The tests against the modern ClickHouse are left out of this run.';
+const CLICKHOUSE_SERVER = '/usr/sbin/clickhouse-server';
+const NO_CLICKHOUSE =
+  'No ClickHouse server found (Debian: sudo apt-get install clickhouse-server). The tests against 18.16 are left out of this run.';
 
 /**
  * Returns vitest's exit status.
@@ -18,6 +26,12 @@ export async function main(args) {
     console.error(NO_BROWSER);
     return 1;
   }
+  const missingEngines = await ensureEngines();
+  if (missingEngines !== undefined) {
+    console.warn(`\n${missingEngines}\n!!! ${NO_ENGINES}\n`);
+    if (isCI) return 1;
+  }
+  if (!existsSync(CLICKHOUSE_SERVER) && !isCI) console.warn(`\n!!! ${NO_CLICKHOUSE}\n`);
   const vitestArgs = [inRoot('node_modules/vitest/vitest.mjs'), 'run', ...args];
   if (!chromium) {
     console.warn(

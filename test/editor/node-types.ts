@@ -59,6 +59,8 @@ export const NEEDED: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   'record-transform': { language: 'sql', expression: 'SELECT id FROM s', columns: '{"id":"bigint"}' },
   'record-template': { template: '{{temp}}' },
   'rest-sink': { url: 'http://127.0.0.1:9/' },
+  'clickhouse-sink': { server: 'server-1', table: 'readings' },
   'postgres-sink': { server: 'server-1', table: 'readings' },
+  'sluice-clickhouse-server': { url: 'http://127.0.0.1:8123' },
   'sluice-postgres-server': { database: 'plant', credentials: { username: 'writer' } },
 };
