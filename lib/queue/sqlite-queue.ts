@@ -4,7 +4,8 @@ import { PAGE_BYTES, type DatabaseFile } from '../sqlite/database-file';
 import { checkDiskFloor } from '../sqlite/disk-floor';
 import { FileFault, faultOf, type Fault } from '../sqlite/faults';
 import type { Answer } from '../sqlite/worker-loop';
-import { QueueRecords, type Stored } from './sqlite-records';
+import type { Stored } from './sqlite-intake';
+import { QueueRecords } from './sqlite-records';
 import { Upkeep } from './sqlite-upkeep';
 import {
   writeLeases,

@@ -7,13 +7,15 @@
 import type { Database } from 'better-sqlite3';
 import type { ParkedRecord, Settlement } from './contract';
 import type { Chunk } from './sqlite-chunk';
-import { CHUNK_BYTES, Chunks } from './sqlite-chunks';
+import { Chunks } from './sqlite-chunks';
 import { CountersRow, type Counters } from './sqlite-counters';
+import { takeIn, type Stored } from './sqlite-intake';
 import { RememberedKeys } from './sqlite-keys';
 import { Leases } from './sqlite-leases';
 import { Outgoing } from './sqlite-outgoing';
 import { DeadRows, ParkedRows, type ParkedRow } from './sqlite-parked';
-import { FRAME_BYTES, type AppendBatch, type LeaseRequest, type LeaseRun } from './sqlite-wire';
+import { victims } from './sqlite-victims';
+import type { AppendBatch, LeaseRequest, LeaseRun } from './sqlite-wire';
 
 /** Settled records may take this much of the file; beyond it, the live ones of old chunks are moved out. */
 const MAX_WASTED_BYTES = 32 * 2 ** 20;
@@ -22,11 +24,6 @@ const LONGEST_WAIT_MS = 86_400_000;
 
 type Retry = Extract<Settlement, { outcome: 'retry' }>;
 type Dead = Extract<Settlement, { outcome: 'dead' }>;
-
-export interface Stored {
-  readonly firstSeq: number;
-  readonly duplicates: readonly (readonly [index: number, seq: number])[] | undefined;
-}
 
 export class QueueRecords {
   counters: Counters;
@@ -54,44 +51,14 @@ export class QueueRecords {
 
   /** Stores what isn't a duplicate, then evicts if the batch says so. */
   append(batch: AppendBatch, now: number): Stored {
-    const frames = Buffer.from(batch.frames);
     const { counters } = this;
-    const firstSeq = counters.next;
-    const duplicates: (readonly [number, number])[] = [];
-    let run = { from: 0, first: firstSeq };
-    let at = 0;
-    const endRun = () => {
-      const count = counters.next - run.first;
-      if (count > 0) this.#chunks.add(frames.subarray(run.from, at), run.first, count, now);
-    };
-    for (let index = 0; index < batch.count; index++) {
-      const bytes = frames.readUInt32LE(at);
-      const end = at + FRAME_BYTES + bytes;
-      const key = batch.keys?.[index];
-      const known = key === undefined ? undefined : this.#keys.seqOf(key, batch.keysSince?.[index]);
-      if (known !== undefined) {
-        endRun();
-        duplicates.push([index, known]);
-        run = { from: end, first: counters.next };
-      } else {
-        if (end - run.from > CHUNK_BYTES) {
-          endRun();
-          run = { from: at, first: counters.next };
-        }
-        if (key !== undefined) this.#keys.add(key, counters.next);
-        counters.next++;
-        counters.records++;
-        counters.bytes += bytes;
-      }
-      at = end;
-    }
-    endRun();
+    const stored = takeIn(batch, { counters, chunks: this.#chunks, keys: this.#keys }, now);
     const { evictDownTo = Infinity } = batch;
-    if (counters.next > firstSeq && counters.bytes > evictDownTo) {
+    if (counters.next > stored.firstSeq && counters.bytes > evictDownTo) {
       this.#chunks.flush(now);
       this.#evict(evictDownTo);
     }
-    return { firstSeq, duplicates: duplicates.length > 0 ? duplicates : undefined };
+    return stored;
   }
 
   done(seq: number): void {
@@ -300,32 +267,14 @@ export class QueueRecords {
     return chunk;
   }
 
-  /** Oldest first: parked, queued, and only then those on lease, whose settlement is ignored later. Never the newest. */
   #evict(downTo: number): void {
     const { counters } = this;
-    const newest = counters.next - 1;
-    const evict = (seq: number, parked: boolean) => {
+    const files = { chunks: this.#chunks, parked: this.#parked, out: this.#out };
+    const bounds = { newest: counters.next - 1, parkedWaiting: this.waiting > 0 };
+    for (const [seq, parked] of victims(files, bounds, () => counters.bytes - downTo)) {
       counters.evicted++;
       counters.evictedBytes += this.#remove(seq, parked);
       this.#keys.lose(seq);
-    };
-    if (this.waiting > 0) {
-      for (const seq of this.#parked.oldest(counters.bytes - downTo, this.#leases)) evict(seq, true);
-    }
-    while (counters.bytes > downTo && this.#out.cursor < newest) {
-      const chunk = this.#chunks.from(this.#out.cursor);
-      if (!chunk) break;
-      let seq = Math.max(this.#out.cursor, chunk.first);
-      for (; seq < chunk.end && seq < newest && counters.bytes > downTo; seq++) {
-        if (!chunk.isSettled(seq) && !this.#leases.has(seq)) evict(seq, false);
-      }
-      this.#out.cursor = seq;
-    }
-    if (counters.bytes <= downTo) return;
-    for (const seq of this.#leases.oldestFirst()) {
-      if (counters.bytes <= downTo) break;
-      const parked = this.#out.end(seq);
-      if (parked !== undefined) evict(seq, parked);
     }
   }
 
