@@ -198,7 +198,7 @@ describe('hostile requests', () => {
       ['/api/hooks/w/more', 404],
       ['/api/hooks/W', 404],
       ['/API/hooks/w', 404],
-      ['/api/hooks/%77', 404],
+      ['/api/hooks/%77', 401],
       ['/api/hooks/w%2f..', 404],
       ['/api/hooks/../hooks/w', 404],
       ['/api/hooks/', 404],

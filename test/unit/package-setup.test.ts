@@ -64,7 +64,7 @@ describe('lockProblems', () => {
     expect(
       lockProblems(manifest, {
         ...packages,
-        'node_modules/@c/native': { resolved: 'https://registry/c.tgz' },
+        'node_modules/@c/native': { resolved: 'https://packages.test/c.tgz' },
       }),
     ).toEqual(['node_modules/@c/native names its registry: remove "resolved"']);
   });
