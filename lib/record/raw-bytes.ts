@@ -2,8 +2,8 @@ import type { Message } from '../node-red/types';
 
 /** Registered, so that another copy of this package finds what this one left. */
 const RAW = Symbol.for('@sluice/node-red/raw');
-/** As much of a payload as an entry of the dead letters shows. */
-const MAX_RAW_BYTES = 4096;
+/** As much of a payload as an entry of the dead letters shows, and one byte more: by that it knows that it was cut. */
+const MAX_RAW_BYTES = 4097;
 /** A slice keeps the whole payload in memory. */
 const MAX_KEPT_BYTES = 65_536;
 

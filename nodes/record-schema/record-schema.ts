@@ -1,5 +1,4 @@
 import { registerStage } from '#lib/node-red/record-stage';
-import { dropsWhatFails } from '#lib/node-red/tab-policy';
 import type { NodeRED } from '#lib/node-red/types';
 import { compileSchema } from '#lib/record/schema';
 import { fields, problemsOf } from './record-schema.config';
@@ -12,7 +11,9 @@ export = function register(RED: NodeRED): void {
     start({ node, config, runtime, name, line }) {
       const { schema, coerce, onInvalid } = config;
       const compiled = compileSchema(schema, { coerce, clone: (value) => RED.util.cloneMessage(value) });
-      const nullifies = () => (onInvalid === 'rule' ? dropsWhatFails(RED, node) : onInvalid === 'nullify');
+      const { deadLetters } = runtime;
+      const isDropping = () => deadLetters.room.rules.of(deadLetters.ruleOf(node)).policy.onError === 'drop';
+      const nullifies = () => (onInvalid === 'rule' ? isDropping() : onInvalid === 'nullify');
       line.show('ok', 'sluice.stage.ready');
       return {
         process(msg) {

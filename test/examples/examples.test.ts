@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { readConfig } from '#lib/config/read-config';
+import { runtimeOf } from '#lib/node-red/runtime';
 import type { NodeStatus } from '#lib/node-red/types';
 import { sign } from '#lib/webhook/sign';
 import { fields, problemsOf } from '#nodes/signed-webhook/signed-webhook.config';
@@ -118,17 +119,24 @@ describe('in Node-RED', () => {
     statuses.clear();
     await nodeRed.deploy(nodes);
     const ours = nodes.filter(({ type, d }) => canvasTypes.includes(type) && d !== true);
-    await waitFor('a green status of all our nodes', () =>
-      ours.every(({ id }) => statuses.get(id)?.fill === 'green'),
+    // An engine for SQL takes its time.
+    await waitFor(
+      'a green status of all our nodes',
+      () => ours.every(({ id }) => statuses.get(id)?.fill === 'green'),
+      60_000,
     );
   }
 
-  it.each(examples)('%s deploys: each node is live, none of ours in trouble', async (name) => {
-    const nodes = readExample(name);
-    await deploy(nodes);
-    const live = nodes.filter((node) => !isTab(node) && node['d'] !== true);
-    for (const { id, type } of live) expect(nodeRed.RED.nodes.getNode(id), `${type} ${id}`).not.toBeNull();
-  });
+  it.each(examples)(
+    '%s deploys: each node is live, none of ours in trouble',
+    async (name) => {
+      const nodes = readExample(name);
+      await deploy(nodes);
+      const live = nodes.filter((node) => !isTab(node) && node['d'] !== true);
+      for (const { id, type } of live) expect(nodeRed.RED.nodes.getNode(id), `${type} ${id}`).not.toBeNull();
+    },
+    90_000,
+  );
 
   it('signed-webhook delivers a payment', async () => {
     await deploy(readExample('signed-webhook'));
@@ -196,6 +204,34 @@ describe('in Node-RED', () => {
     expect(debug('record-stages', 'passed').length).toBe(2);
     expect(debug('record-stages', 'passed')[0]).toContain('21.5');
   });
+
+  it('R1 R21 dead-letter-rule runs the rule of the dead-letter document and shows its example response', async () => {
+    const nodes = readExample('dead-letter-rule');
+    await deploy(nodes);
+    const press = (label: string) =>
+      nodeRed.node(nodes.find((node) => node['name'] === label)?.id ?? '').receive({});
+    press('good record');
+    await waitFor('the delivery', () => debug('dead-letter-rule', 'delivered').length === 1);
+    expect(debug('dead-letter-rule', 'delivered')[0]).toContain('"dev_norm":2');
+    press('invalid_float');
+    await waitFor('the envelope', () => debug('dead-letter-rule', 'envelope').length === 1);
+    const rule = runtimeOf(nodeRed.RED).deadLetters.room.rules.find('rule_industrial_telemetry');
+    expect([rule?.total, rule?.byStage.SchemaValidation, rule?.sinkFailures]).toEqual([1, 1, 0]);
+    expect(rule?.recent.newest()).toMatchObject([
+      {
+        rule_id: 'rule_industrial_telemetry',
+        stage: 'SchemaValidation',
+        error: `Field 'temp' expected type 'float', got: "invalid_float"`,
+        timestamp: expect.any(Number) as number,
+        raw_payload: '{"id":101,"temp":"invalid_float","dev":"sensor_A"}',
+        tuple: { id: 101, temp: 'invalid_float', dev: 'sensor_A' },
+      },
+    ]);
+    press('malformed');
+    press('refused');
+    await waitFor('all envelopes', () => debug('dead-letter-rule', 'envelope').length === 3);
+    expect(rule?.byStage).toMatchObject({ CodecDecode: 1, SchemaValidation: 1, SinkDelivery: 1 });
+  }, 90_000);
 
   it('quick-start takes a signed order to its service', async () => {
     const nodes = readExample('quick-start');

@@ -58,7 +58,7 @@ describe('record-decode in Node-RED', () => {
     const payload = Buffer.from(`{"a":"${'x'.repeat(10_000)}"}`);
     const [record] = await stage.pass({ payload });
     const raw = rawOf(stages.nodeRed.RED.util.cloneMessage(record!));
-    expect(Buffer.from(raw ?? []).equals(payload.subarray(0, 4096))).toBe(true);
+    expect(Buffer.from(raw ?? []).equals(payload.subarray(0, 4097))).toBe(true);
   });
 
   it('turns red at the deploy for an encoding that is not known, and keeps every record', async () => {

@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runtimeOf } from '#lib/node-red/runtime';
-import { dropsWhatFails } from '#lib/node-red/tab-policy';
-import type { FlowConfigNode, NodeRED } from '#lib/node-red/types';
 import { startStages, type Stages } from '../harness/stages';
 
 let stages: Stages;
@@ -38,29 +36,21 @@ describe('record-schema in Node-RED', () => {
     expect(text).toContain('sluice_fields_nullified_total{node="readings"} 1');
   });
 
+  it.each([
+    ['drop', 'nullifies'],
+    ['dlq', 'fails'],
+    ['halt', 'fails'],
+  ])('R10 as the rule says: on a tab whose dlq node says %s it %s', async (onError, does) => {
+    const dlq = { id: 'dlq', type: 'dlq', z: 'tab', name: '', onError, wires: [[]] };
+    const stage = await stages.deploy('record-schema', { schema }, [dlq]);
+    if (does === 'fails') {
+      expect(await stage.fail({ payload: bad })).toMatchObject({ code: 'ERR_SLUICE_SCHEMA_MISMATCH' });
+    } else expect(await stage.pass({ payload: bad })).toMatchObject([{ payload: { temp: null } }]);
+  });
+
   it('turns red at the deploy for a schema that does not compile', async () => {
     const stage = await stages.deploy('record-schema', { schema: '{"temp":"floot"}' });
     expect(await stage.status('red')).toBe('check the schema');
     expect(await stage.fail({ payload: bad })).toMatchObject({ code: 'ERR_SLUICE_SCHEMA_DEFINITION' });
-  });
-});
-
-describe('R10 what governs a tab', () => {
-  const flow = (...nodes: FlowConfigNode[]) =>
-    ({
-      nodes: { eachNode: (visit: (node: FlowConfigNode) => void) => nodes.forEach(visit) },
-    }) as unknown as NodeRED;
-  const tab = { id: 'tab', type: 'tab' };
-  const dlq = (z: string, onError: string, d = false) => ({ id: `dlq-${z}`, type: 'dlq', z, onError, d });
-
-  it('is a dlq node on it, the top one of a subflow instance, however deep', () => {
-    const instance = { id: 'outer', type: 'subflow:x', z: 'tab' };
-    for (const z of ['tab', 'outer', 'outer-inner', 'outer-inner-innermost']) {
-      expect(dropsWhatFails(flow(tab, instance, dlq('tab', 'dlq')), { z })).toBe(false);
-      expect(dropsWhatFails(flow(tab, instance, dlq('tab', 'halt')), { z })).toBe(false);
-      expect(dropsWhatFails(flow(tab, instance, dlq('tab', 'drop')), { z })).toBe(true);
-      expect(dropsWhatFails(flow(tab, instance, dlq('other', 'dlq')), { z })).toBe(true);
-      expect(dropsWhatFails(flow(tab, instance, dlq('tab', 'dlq', true)), { z })).toBe(true);
-    }
   });
 });
