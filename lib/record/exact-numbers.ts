@@ -30,7 +30,10 @@ function decimalOf(literal: string): Decimal {
 /** Whether text is a number as JSON writes it, but for zeros before it. */
 export const isNumberText = (text: string) => NUMBER.test(text);
 
-/** Whether the double that JSON.parse makes of a JSON number, written with as many digits, is the same number. */
+const isSame = (one: Decimal, other: Decimal) =>
+  one.digits === other.digits && one.exponent === other.exponent;
+
+/** Whether the double that JSON.parse makes of a JSON number, written out again, is the same number. */
 export function isExact(literal: string): boolean {
   const value = Number(literal);
   if (!Number.isFinite(value)) return false;
@@ -39,9 +42,10 @@ export function isExact(literal: string): boolean {
   if (written.digits === '') return true;
   if (value === 0) return false;
   if (written.digits.length <= ALWAYS_EXACT && Math.abs(value) >= Number.MIN_VALUE * 2 ** 52) return true;
+  // The shortest text of the double, as JavaScript and most others write it; else one of full length, as C does.
+  if (isSame(decimalOf(String(value)), written)) return true;
   if (written.digits.length > MAX_PRECISION) return false;
-  const held = decimalOf(value.toPrecision(written.digits.length));
-  return held.digits === written.digits && held.exponent === written.exponent;
+  return isSame(decimalOf(value.toPrecision(written.digits.length)), written);
 }
 
 /** A whole number of any size: a number where it is one exactly, else its digits. */
