@@ -4,8 +4,13 @@ import { isExact } from './exact-numbers';
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COLON = 0x3a;
+const POINT = 0x2e;
+const SMALL_E = 0x65;
+const LARGE_E = 0x45;
+/** Characters from which on a number may hold more digits than a double, a point among them. */
+const LONG_NUMBER = 16;
 const isSpace = (character: number) =>
-  character === 0x20 || character === 0x0a || character === 0x0d || character === 0x09;
+  character <= 0x20 && (character === 0x20 || character === 0x0a || character === 0x0d || character === 0x09);
 const isDigit = (character: number) => character >= 0x30 && character <= 0x39;
 
 /** Index after the string that begins at `at`. */
@@ -30,6 +35,30 @@ export function countPossibleKeys(text: string): number {
     if (text.charCodeAt(before) === QUOTE) count += 1;
   }
   return count;
+}
+
+const isDigitOrPoint = (character: number) => isDigit(character) || character === POINT;
+
+/** Whether a number may be longer than a double can hold. A run of so many digits can't pass between two looks. */
+export function hasLongNumber(text: string): boolean {
+  for (let look = LONG_NUMBER - 1; look < text.length; look += LONG_NUMBER) {
+    if (!isDigitOrPoint(text.charCodeAt(look))) continue;
+    let start = look;
+    while (look - start < LONG_NUMBER && isDigitOrPoint(text.charCodeAt(start - 1))) start -= 1;
+    let end = look + 1;
+    while (end - start < LONG_NUMBER && isDigitOrPoint(text.charCodeAt(end))) end += 1;
+    if (end - start >= LONG_NUMBER) return true;
+  }
+  return false;
+}
+
+/** Whether a number may have a negative exponent. */
+export function hasNegativeExponent(text: string): boolean {
+  for (let at = text.indexOf('-'); at !== -1; at = text.indexOf('-', at + 1)) {
+    const before = text.charCodeAt(at - 1);
+    if ((before === SMALL_E || before === LARGE_E) && isDigit(text.charCodeAt(at - 2))) return true;
+  }
+  return false;
 }
 
 /** The first key that an object of the text has twice, spelled in whatever escapes. */
@@ -87,10 +116,10 @@ export function quoteInexactNumbers(text: string): string | undefined {
 function isNumberPart(character: number): boolean {
   return (
     isDigit(character) ||
-    character === 0x2e ||
+    character === POINT ||
     character === 0x2b ||
     character === 0x2d ||
-    character === 0x65 ||
-    character === 0x45
+    character === SMALL_E ||
+    character === LARGE_E
   );
 }

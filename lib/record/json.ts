@@ -10,17 +10,19 @@
  * Whatever else is JSON is taken as JSON.parse does; that includes half surrogate pairs in escapes. Each check begins
  * with a look so cheap that a record without such things pays next to nothing.
  */
+import {
+  countPossibleKeys,
+  findDuplicateKey,
+  hasLongNumber,
+  hasNegativeExponent,
+  quoteInexactNumbers,
+} from './json-text';
 import { jsonDepthExceeds } from './json-depth';
-import { countPossibleKeys, findDuplicateKey, quoteInexactNumbers } from './json-text';
 import { MAX_DEPTH, tooDeep } from './depth';
 import { RecordError } from './record-error';
 
 /** From here on the depth is looked at before parsing: a hundred megabytes of brackets would take all memory. */
-const SCAN_FIRST_CHARACTERS = 65_536;
-const MAYBE_PROTO = /__proto__|\\u005f/i;
-/** Sixteen digits, perhaps around a point, or an exponent of three. */
-const MAYBE_INEXACT = /[0-9.]{16}|[0-9][eE][+-]?[0-9]{3}/;
-
+const SCAN_FIRST_CHARACTERS = 1_048_576;
 function syntaxError(text: string, error: unknown): RecordError {
   if (text.trim() === '') {
     return new RecordError('ERR_SLUICE_DECODE_SYNTAX', 'the payload is empty; JSON was expected');
@@ -33,24 +35,60 @@ function syntaxError(text: string, error: unknown): RecordError {
 
 const keyError = (text: string) => new RecordError('ERR_SLUICE_DECODE_KEY', text);
 
-/** Keys of all objects in the value. */
-function countKeys(value: unknown, depth: number): number {
-  if (typeof value !== 'object' || value === null) return 0;
-  if (depth > MAX_DEPTH) throw tooDeep();
-  let count = 0;
-  if (Array.isArray(value)) {
-    for (const element of value) count += countKeys(element, depth + 1);
-    return count;
-  }
-  const object = value as Record<string, unknown>;
-  const keys = Object.keys(object);
-  for (const key of keys) count += countKeys(object[key], depth + 1);
-  return count + keys.length;
+/** What a parsed value tells of its text. */
+interface Seen {
+  /** Keys of all its objects together. */
+  keys: number;
+  /** A zero or a number next to it: what was written may have been smaller than a double can be. */
+  hasTiny: boolean;
+  /** What was written is larger than a double can be. */
+  hasInfinite: boolean;
 }
 
-function hasProtoKey(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return Object.hasOwn(value, '__proto__') || Object.values(value).some(hasProtoKey);
+/** The smallest double that has all its digits. */
+const LEAST_NORMAL = 2 ** -1022;
+
+/** A number of the value that may not be the one that was written. */
+function seeOdd(number: number, seen: Seen): void {
+  if (Math.abs(number) < LEAST_NORMAL) seen.hasTiny = true;
+  else seen.hasInfinite = true;
+}
+
+const isOrdinary = (number: number) =>
+  (number >= LEAST_NORMAL && number <= Number.MAX_VALUE) ||
+  (number <= -LEAST_NORMAL && number >= -Number.MAX_VALUE);
+
+function see(value: object, depth: number, seen: Seen): void {
+  if (depth > MAX_DEPTH) throw tooDeep();
+  if (Array.isArray(value)) {
+    for (const inner of value as readonly unknown[]) {
+      if (typeof inner === 'object') {
+        if (inner !== null) see(inner, depth + 1, seen);
+      } else if (typeof inner === 'number' && !isOrdinary(inner)) seeOdd(inner, seen);
+    }
+    return;
+  }
+  const object = value as Readonly<Record<string, unknown>>;
+  // In place of Object.keys: no list is made.
+  for (const key in object) {
+    const inner = object[key];
+    seen.keys += 1;
+    if (key === '__proto__') throw keyError('the key "__proto__" is not taken');
+    if (typeof inner === 'object') {
+      if (inner !== null) see(inner, depth + 1, seen);
+    } else if (typeof inner === 'number' && !isOrdinary(inner)) seeOdd(inner, seen);
+  }
+}
+
+/** Some code has put something enumerable on Object.prototype: then keys can't be counted. */
+function isPrototypePolluted(): boolean {
+  for (const _ in {}) return true;
+  return false;
+}
+
+function mayBeInexact(text: string, { hasTiny, hasInfinite }: Seen): boolean {
+  if (hasInfinite || hasLongNumber(text)) return true;
+  return hasTiny && hasNegativeExponent(text);
 }
 
 /** Throws RecordError (`ERR_SLUICE_DECODE_…`) for what isn't JSON, or isn't JSON that means one thing only. */
@@ -62,13 +100,15 @@ export function parseJson(text: string): unknown {
   } catch (error) {
     throw syntaxError(text, error);
   }
-  if (countKeys(value, 1) !== countPossibleKeys(text)) {
+  const seen: Seen = { keys: 0, hasTiny: false, hasInfinite: false };
+  if (typeof value === 'object' && value !== null) see(value, 1, seen);
+  else if (typeof value === 'number' && !isOrdinary(value)) seeOdd(value, seen);
+  if (seen.keys !== countPossibleKeys(text) || isPrototypePolluted()) {
     const key = findDuplicateKey(text);
     if (key !== undefined)
       throw keyError(`the key ${JSON.stringify(key.slice(0, 64))} is there twice in one object`);
   }
-  if (MAYBE_PROTO.test(text) && hasProtoKey(value)) throw keyError('the key "__proto__" is not taken');
-  if (MAYBE_INEXACT.test(text)) {
+  if (mayBeInexact(text, seen)) {
     const quoted = quoteInexactNumbers(text);
     if (quoted !== undefined) return JSON.parse(quoted) as unknown;
   }

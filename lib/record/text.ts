@@ -1,4 +1,4 @@
-import { isUtf8 } from 'node:buffer';
+import { isAscii, isUtf8 } from 'node:buffer';
 import { TextDecoder } from 'node:util';
 import { ConfigError } from '../errors/errors';
 import { RecordError } from './record-error';
@@ -12,7 +12,8 @@ export function charsetOf(contentType: string | undefined): string | undefined {
   return contentType === undefined ? undefined : CHARSET.exec(contentType)?.[1];
 }
 
-const bufferOf = (bytes: Uint8Array) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+const bufferOf = (bytes: Uint8Array) =>
+  Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 /** Throws ConfigError for an encoding that this Node.js can't decode. */
 export function checkEncoding(encoding: string): void {
@@ -28,7 +29,8 @@ export function checkEncoding(encoding: string): void {
  * putting U+FFFD in their place, and for an encoding that isn't known.
  */
 export function decodeText(bytes: Uint8Array, encoding: string): string {
-  if (UTF8.test(encoding)) {
+  if (encoding === 'utf-8' || UTF8.test(encoding)) {
+    if (isAscii(bytes)) return bufferOf(bytes).toString('latin1');
     if (!isUtf8(bytes)) throw new RecordError('ERR_SLUICE_DECODE_TEXT', 'the payload is not valid utf-8');
     const text = bufferOf(bytes).toString('utf8');
     return text.charCodeAt(0) === BOM ? text.slice(1) : text;

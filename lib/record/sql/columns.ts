@@ -5,6 +5,8 @@ import { RecordError } from '../record-error';
 /** A field of the record as the SQL sees it. */
 export interface Column {
   readonly name: string;
+  /** The name as JSON. */
+  readonly key: string;
   /** PostgreSQL's name of its type. */
   readonly type: string;
 }
@@ -44,26 +46,32 @@ export function parseColumns(text: string): readonly Column[] {
     if (type === undefined)
       throw wrong(`gives "${name}" a type that is none of: ${[...TYPES.keys()].join(', ')}`);
     if (name === '' || name.includes('\u0000')) throw wrong('has a name that no column can have');
-    return { name, type };
+    return { name, key: JSON.stringify(name), type };
   });
   if (parsed.length === 0) throw wrong('names no field of the record');
   return parsed;
 }
 
-function valueFor({ name, type }: Column, value: unknown): unknown {
-  if (typeof value === 'bigint') return String(value);
+function jsonOf({ name, type }: Column, value: unknown): string | undefined {
+  if (typeof value === 'number') {
+    if (Number.isFinite(value)) return String(value);
+    throw new RecordError('ERR_SLUICE_TRANSFORM_NUMBER', `Field '${name}' is ${value}`);
+  }
+  if (typeof value === 'bigint') return `"${value}"`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   if (value instanceof Uint8Array) {
-    if (type === 'bytea') return `\\x${Buffer.from(value).toString('hex')}`;
+    if (type === 'bytea') return `"\\\\x${Buffer.from(value).toString('hex')}"`;
     throw new RecordError(
       'ERR_SLUICE_TRANSFORM_FAILED',
       `Field '${name}' is a Buffer, its column is ${type}`,
     );
   }
-  if (typeof value === 'number' && !Number.isFinite(value)) {
-    throw new RecordError('ERR_SLUICE_TRANSFORM_NUMBER', `Field '${name}' is ${value}`);
+  refuseUnstorable(value);
+  try {
+    return JSON.stringify(value);
+  } catch (cause) {
+    throw new RecordError('ERR_SLUICE_TRANSFORM_FAILED', `Field '${name}' has no JSON form`, { cause });
   }
-  if (typeof value === 'object' && value !== null) refuseUnstorable(value);
-  return value;
 }
 
 /** The declared fields of a record as JSON; those that it lacks are null in SQL. Throws RecordError. */
@@ -77,13 +85,11 @@ export function columnsJson(columns: readonly Column[], record: unknown): string
     throw new RecordError('ERR_SLUICE_TRANSFORM_FAILED', 'the record is no object, so it has no columns');
   }
   const fields = record as Readonly<Record<string, unknown>>;
-  const row: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
+  let json = '';
   for (const column of columns) {
-    if (Object.hasOwn(fields, column.name)) row[column.name] = valueFor(column, fields[column.name]);
+    if (!Object.hasOwn(fields, column.name)) continue;
+    const value = jsonOf(column, fields[column.name]);
+    if (value !== undefined) json += `${json === '' ? '' : ','}${column.key}:${value}`;
   }
-  try {
-    return JSON.stringify(row);
-  } catch (cause) {
-    throw new RecordError('ERR_SLUICE_TRANSFORM_FAILED', 'the record has no JSON form', { cause });
-  }
+  return `{${json}}`;
 }

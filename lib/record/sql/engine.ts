@@ -5,7 +5,14 @@
  */
 import { ConfigError, DeliveryError } from '../../errors/errors';
 import { RecordError } from '../record-error';
-import type { FromSqlWorker, SelectSpec, SqlFault, SqlResult, ToSqlWorker } from './protocol';
+import {
+  unpackRows,
+  type FromSqlWorker,
+  type SelectSpec,
+  type SqlFault,
+  type SqlResult,
+  type ToSqlWorker,
+} from './protocol';
 
 const MAX_BATCH_RECORDS = 512;
 const MAX_BATCH_CHARACTERS = 4 * 1024 * 1024;
@@ -217,6 +224,7 @@ export class SqlEngine {
     } else if (task && 'prepare' in task)
       this.#prepared(task.prepare, 'refused' in message ? message.refused : undefined);
     else if (task && 'results' in message) settle(task.batch, message.results);
+    else if (task && 'rows' in message) settle(task.batch, unpackRows(message.rows, task.batch.length));
     this.#pump();
   }
 

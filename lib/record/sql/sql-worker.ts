@@ -3,11 +3,20 @@ import { parentPort, type MessagePort } from 'node:worker_threads';
 import type { PGlite } from '@electric-sql/pglite';
 import { requireOptional } from '../../packages/optional-package';
 import { PGLITE } from './pglite-package';
-import type { FromSqlWorker, SelectSpec, SqlFault, SqlResult, ToSqlWorker } from './protocol';
-import { batched, describing, guarded, guardedBatch, ROW_SEPARATOR } from './wrapping';
+import {
+  splitRows,
+  type FromSqlWorker,
+  type SelectSpec,
+  type SqlFault,
+  type SqlResult,
+  type ToSqlWorker,
+} from './protocol';
+import { batched, describing, guarded, guardedBatch } from './wrapping';
 
 const UNDEFINED_TABLE = '42P01';
 const UNNAMED = '?column?';
+
+type BatchAnswer = Extract<FromSqlWorker, { rows: string } | { results: readonly SqlResult[] }>;
 
 interface Prepared {
   readonly batch: string;
@@ -65,21 +74,19 @@ class SqlRunner {
     }
   }
 
-  /** One result for each record. Throws when the engine itself fails. */
-  async run(id: number, records: readonly string[]): Promise<SqlResult[]> {
+  /** Throws when the engine itself fails. */
+  async run(id: number, records: readonly string[]): Promise<BatchAnswer> {
     const prepared = this.#prepared.get(id);
     if (!prepared) throw new Error(`no statement ${id}`);
     try {
-      const { rows } = await this.db.query<{ n: number; row: string }>(prepared.batch, [records]);
-      const results: string[][] = records.map(() => []);
-      for (const { n, row } of rows) results[n - 1]?.push(row);
-      return results;
+      const { rows } = await this.db.query<{ rows: string | null }>(prepared.batch, [records]);
+      return { rows: rows[0]?.rows ?? '' };
     } catch (error) {
       if (faultOf(error).code === '') throw error;
     }
     // One of them fails: all are evaluated again, each with its own end.
     const { rows } = await this.db.query<{ result: string }>(prepared.guard, [records]);
-    return rows.map(({ result }) => guardedResult(result));
+    return { results: rows.map(({ result }) => guardedResult(result)) };
   }
 
   async forget(id: number): Promise<void> {
@@ -89,11 +96,9 @@ class SqlRunner {
   }
 }
 
-const separator = String.fromCharCode(ROW_SEPARATOR);
-
 function guardedResult(result: string): SqlResult {
   if (result.startsWith('!')) return { code: result.slice(1, 6), message: result.slice(6) };
-  return result === '=' ? [] : result.slice(1).split(separator);
+  return splitRows(result.slice(1));
 }
 
 async function serve(port: MessagePort): Promise<void> {
@@ -107,7 +112,7 @@ async function serve(port: MessagePort): Promise<void> {
     if ('prepare' in message) {
       const fault = await runner.prepare(message.prepare, message.spec);
       post(fault ? { refused: fault } : { prepared: true });
-    } else if ('run' in message) post({ results: await runner.run(message.run, message.records) });
+    } else if ('run' in message) post(await runner.run(message.run, message.records));
     else await runner.forget(message.forget);
   };
   let last = Promise.resolve();

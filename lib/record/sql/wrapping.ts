@@ -3,9 +3,7 @@
  * relation of just that record: an aggregate, a LIMIT or an ORDER BY never mixes two.
  */
 import type { Column } from './columns';
-
-/** Stands between rows: JSON never holds this character unescaped. */
-export const ROW_SEPARATOR = 30;
+import { ROW_SEPARATOR } from './protocol';
 
 const identifier = (name: string) => `"${name.replaceAll('"', '""')}"`;
 
@@ -28,11 +26,14 @@ export function describing(select: string, stream: string | undefined, columns: 
   return relation(stream, `SELECT ${nulls}`) + inner(select);
 }
 
-/** Takes a text[] of records; gives rows `n` (from 1, whose record) and `row` (JSON), in order. */
+/**
+ * Takes a text[] of records; gives one row, whose `rows` are all that come of them (see `unpackRows`): a row of the wire
+ * protocol for each would take longer than its evaluation.
+ */
 export function batched(select: string, stream: string | undefined, columns: readonly Column[]): string {
   const one = relation(stream, recordRelation(columns, 'b.record')) + inner(select);
   return (
-    'SELECT b.n::int AS n, row_to_json(r)::text AS "row" ' +
+    `SELECT string_agg(b.n::text || ' ' || row_to_json(r)::text, chr(${ROW_SEPARATOR})) AS rows ` +
     `FROM unnest($1::text[]) WITH ORDINALITY AS b(record, n) CROSS JOIN LATERAL (${one}) AS r`
   );
 }
