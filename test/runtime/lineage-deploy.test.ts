@@ -121,6 +121,30 @@ describe('N13 a deploy', () => {
   ];
   const arrived = () => waitFor('the arrival', () => rig.arrived.length === 1);
 
+  it.each(['done', 'error', 'send'] as const)(
+    'of a node that says %s only after it leaves the verdict as it was, and nothing behind',
+    async (word) => {
+      const flow = withChange(nodes, 'z.sink');
+      await rig.nodeRed.deploy(flow.before);
+      const verdict = rig.fire('z.src');
+      await arrived();
+      const { finish, msg } = rig.arrived[0] ?? { finish: () => undefined, msg: {} };
+      const old = rig.nodeRed.node('z.sink');
+      await rig.nodeRed.deploy(flow.after, 'nodes');
+      expect(await verdict).toEqual(ABORTED);
+      if (word === 'error') old.error(new Error('too late'), msg);
+      if (word === 'send') old.send(msg);
+      finish();
+      expect(rig.lineage.active).toBe(0);
+      expect(rig.faults).toEqual([]);
+      // The node in its place is another one, and works.
+      const next = rig.fire('z.src');
+      await waitFor('the next arrival', () => rig.arrived.length === 2);
+      rig.arrived[1]?.finish();
+      expect(await next).toEqual(DONE);
+    },
+  );
+
   it('of an unrelated node leaves a record to be done', async () => {
     const flow = withChange(nodes, 'z.bystander');
     await rig.nodeRed.deploy(flow.before);
