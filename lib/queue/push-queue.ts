@@ -8,12 +8,14 @@
 import { Alarm } from '../alert/alarm';
 import type { FullPolicy, Hold, Sink, SinkStatus } from '../delivery/contract';
 import { refusalRetrySecs } from '../delivery/retry';
-import { DeliveryError } from '../errors/errors';
+import type { DeliveryError } from '../errors/errors';
 import type { QueueReading } from '../metrics/queue-gauges';
 import { Quota } from '../quota/quota';
 import { AppendWindow } from './append-window';
 import type { AppendResult, QueueStore } from './contract';
 import { FlowRate, secsToFull } from './flow-rate';
+import { refusedByQueue, type QueueRefusal } from './push-queue-refusals';
+import { statusOfQueue } from './push-queue-status';
 
 /** What a refused origin waits while the file is being opened, or has failed. */
 const OPENING_SECS = 1;
@@ -74,11 +76,7 @@ export class PushQueue implements Sink {
   readonly alarm: Alarm;
   #store: QueueStore | undefined;
   #detach: () => void = () => undefined;
-  #fault: Error | undefined = new DeliveryError(
-    'ERR_SLUICE_QUEUE_OPENING',
-    'The queue is being opened; send the record again',
-    { failure: 'transient' },
-  );
+  #fault: Error | undefined = refusedByQueue('ERR_SLUICE_QUEUE_OPENING');
   #failed = false;
   readonly #window = new AppendWindow();
   #evictedSeen = 0;
@@ -162,7 +160,7 @@ export class PushQueue implements Sink {
   async offer(record: Uint8Array, { key, keySince, sentBack = false }: Offer = {}): Promise<AppendResult> {
     const store = this.#store;
     if (this.#fault !== undefined || store === undefined)
-      throw this.#fault ?? refused('ERR_SLUICE_QUEUE_OPENING');
+      throw this.#fault ?? refusedByQueue('ERR_SLUICE_QUEUE_OPENING');
     const bytes = record.byteLength;
     if (!this.#window.canTake(bytes, 1)) throw this.#refuse('ERR_SLUICE_QUEUE_WRITER_FULL', bytes);
     if (this.policy === 'block' && !sentBack) {
@@ -237,40 +235,23 @@ export class PushQueue implements Sink {
   }
 
   status(): SinkStatus {
-    const counts = this.#store?.counts();
-    const { level } = this.alarm;
-    const used = this.#quota.used;
-    const evicted = counts?.evictedTotal ?? 0;
-    return {
+    return statusOfQueue({
       queue: this.#options.queue ?? this.name,
-      state:
-        this.#fault === undefined
-          ? 'open'
-          : this.#store === undefined && !this.#failed
-            ? 'opening'
-            : 'failed',
-      level,
-      dropped: evicted,
+      policy: this.policy,
+      quotaBytes: this.quotaBytes,
+      usedBytes: this.#quota.used,
+      level: this.alarm.level,
+      secsToFull: this.#secsToFull(),
+      counts: this.#store?.counts(),
+      deadElsewhere: this.#options.deadLetters?.() ?? 0,
+      fault: this.#fault,
+      isOpening: this.#store === undefined && !this.#failed,
       blocked: this.#blocked,
-      delivered: this.#stored,
-      on_full: this.policy,
-      quota_bytes: this.quotaBytes,
-      full_in_secs: wholeSecs(this.#secsToFull()),
-      fill_pct: this.quotaBytes > 0 ? Math.floor((used * 1000) / this.quotaBytes) / 10 : 0,
-      blocking: this.policy === 'block' && level === 'full',
-      blocked_total: this.#blocked,
-      evicted_total: evicted,
-      bytes: used,
-      records: counts?.records ?? 0,
-      parked: counts?.parked ?? 0,
-      dead: (counts?.dead ?? 0) + (this.#options.deadLetters?.() ?? 0),
-      dead_trimmed_total: counts?.deadTrimmedTotal ?? 0,
-      oldest_age_secs: ageSecs(counts?.oldestStoredAt, this.#now()),
-      forwarded_total: this.#delivered,
-      write_errors_total: this.#writeErrors,
-      fault:
-        this.#fault === undefined ? null : 'code' in this.#fault ? this.#fault.code : this.#fault.message,
-    };
+      stored: this.#stored,
+      delivered: this.#delivered,
+      writeErrors: this.#writeErrors,
+      now: this.#now(),
+    });
   }
 
   /** At the rates of the last half minute; undefined while it isn't filling up, or has no bound. */
@@ -280,10 +261,10 @@ export class PushQueue implements Sink {
     return secsToFull(room, this.#inflow.bytesPerSec(), this.#outflow.bytesPerSec());
   }
 
-  #refuse(code: 'ERR_SLUICE_QUEUE_FULL' | 'ERR_SLUICE_QUEUE_WRITER_FULL', bytes: number): DeliveryError {
+  #refuse(code: QueueRefusal, bytes: number): DeliveryError {
     this.#wanted = bytes;
     this.countBlocked(1);
-    return refused(code, this.retryAfterSecs() * 1000);
+    return refusedByQueue(code, this.retryAfterSecs() * 1000);
   }
 
   #sync(): void {
@@ -302,25 +283,3 @@ export class PushQueue implements Sink {
     this.#options.onEvicted?.(evicted);
   }
 }
-
-function refused(
-  code: 'ERR_SLUICE_QUEUE_FULL' | 'ERR_SLUICE_QUEUE_WRITER_FULL' | 'ERR_SLUICE_QUEUE_OPENING',
-  retryAfterMs?: number,
-): DeliveryError {
-  const messages = {
-    ERR_SLUICE_QUEUE_FULL: 'The queue is at its quota; nothing was stored, send the record again later',
-    ERR_SLUICE_QUEUE_WRITER_FULL:
-      'Too many records wait for the disk; nothing was stored, send it again later',
-    ERR_SLUICE_QUEUE_OPENING: 'The queue is being opened; send the record again',
-  };
-  return new DeliveryError(code, messages[code], {
-    failure: 'transient',
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-  });
-}
-
-function ageSecs(storedAt: number | undefined, now: number): number {
-  return storedAt === undefined ? 0 : Math.max(0, Math.floor((now - storedAt) / 1000));
-}
-
-const wholeSecs = (secs: number | undefined) => (secs === undefined ? null : Math.floor(secs));
