@@ -13,6 +13,8 @@ interface OpenStore {
   readonly opening: Opening<QueueStore>;
   /** The present owner's. */
   onFault: (fault: Error) => void;
+  /** The last owner's. */
+  onClosing: ((store: QueueStore) => void) | undefined;
   owned: boolean;
   /** Until then the next owner had better try anew than wait for this one's next try. */
   isOpen: boolean;
@@ -31,9 +33,9 @@ export interface StoreClaim {
   /**
    * Gives the file up. `settled` resolves when the owner's deliveries have ended. `close: now` (there are none) waits for
    * the file to be closed; `linger` keeps a store that is lost when it closes open for a while, for the next owner. A
-   * promise, the deploy's end, keeps an open store until then.
+   * promise, the deploy's end, keeps an open store until then. `onClosing` hears of a store that nobody took over.
    */
-  release(settled: Promise<void>, close: Close): Promise<void>;
+  release(settled: Promise<void>, close: Close, onClosing?: (store: QueueStore) => void): Promise<void>;
 }
 
 export class OpenStores {
@@ -70,10 +72,11 @@ export class OpenStores {
     return {
       opened: store.opening.opened,
       predecessorSettled: store.settled,
-      release: async (settled, wanted) => {
+      release: async (settled, wanted, onClosing) => {
         if (released) return;
         released = true;
         store.owned = false;
+        store.onClosing = onClosing;
         store.settled = Promise.all([store.settled, settled]);
         const close = wanted instanceof Promise && !store.isOpen ? 'now' : wanted;
         const closed = this.#closeLater(file, store, close);
@@ -90,6 +93,7 @@ export class OpenStores {
         this.retryTimers,
       ),
       onFault: () => undefined,
+      onClosing: undefined,
       owned: false,
       isOpen: false,
       closing: undefined,
@@ -116,7 +120,12 @@ export class OpenStores {
     clearTimeout(timer);
     if (store.owned || store.closing !== undefined) return;
     store.opening.cancel();
-    store.closing = store.opening.opened.then((opened) => opened.close()).catch(() => undefined);
+    store.closing = store.opening.opened
+      .then((opened) => {
+        store.onClosing?.(opened);
+        return opened.close();
+      })
+      .catch(() => undefined);
     await store.closing;
     if (this.#stores.get(file) === store) this.#stores.delete(file);
   }

@@ -35,7 +35,7 @@ export class PushQueueLog {
 
   /** The node goes, and with it what it held in memory. */
   discarded(records: number): void {
-    this.alerts.lost('queue_off', records);
+    if (records > 0) this.alerts.lost('queue_off', records);
   }
 
   attempt(verdict: Verdict): void {

@@ -154,13 +154,14 @@ function start(RED: NodeRED, node: RuntimeNode, config: PushQueueConfig): void {
     await output.close(CLOSE_MS);
     await queue.detach();
     const left = Number(queue.status()['records']);
-    if (!config.enabled && removed) log.discarded(left);
     // Without a file, the next node gets the records only if it takes the store over.
     const isKept = !config.enabled && !removed && left > 0;
     const otherwise = isKept ? 'linger' : output.inFlight > 0 ? 'when_settled' : 'now';
     alerts.close();
     if (config.enabled && left > 0) leftBehind.leave(place, leftText(config.queue, left));
-    await claim.release(output.settled(), (!removed && deploys.underway) || otherwise);
+    await claim.release(output.settled(), (!removed && deploys.underway) || otherwise, (store) => {
+      if (!config.enabled) log.discarded(store.counts().records);
+    });
   };
   node.on('close', (removed, done) => {
     close(removed).then(done, (error: unknown) => {

@@ -2,10 +2,12 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Worker } from 'node:worker_threads';
+import { runtimeOf } from '#lib/node-red/runtime';
 import { openSqliteStore } from '#lib/queue/sqlite-store';
 import { startNodeRed, type DeployType, type FlowNode, type RunningNodeRed } from '../harness/node-red';
 import { probe, probeNodes, tab, type ProbeSink } from '../harness/probe';
 import { queue } from '../harness/queue';
+import { entryOf, readStatus } from '../harness/status';
 import { waitFor } from '../harness/wait';
 import { callHook, webhook } from '../harness/webhook';
 
@@ -62,6 +64,20 @@ describe('the files of queues and of the inbox across deploys', () => {
       const file = join(nodeRed.userDir, 'sluice', `${name}_queue.db`);
       await (await openSqliteStore({ file, lockWaitMs: 0 })).close();
     }
+  });
+
+  it('O63 count what a queue without a file held when a deploy renames it', async () => {
+    const volatile = (name: string) =>
+      queue('v', { name: 'volatile', queue: name, enabled: false, onFull: 'evict_oldest' });
+    await nodeRed.deploy([...flow(11), volatile('before')]);
+    const status = async () => entryOf((await readStatus(nodeRed)).sinks, 'v');
+    await waitFor('the queue', async () => (await status())['state'] === 'open');
+    nodeRed.node('v').receive({ payload: 1 });
+    nodeRed.node('v').receive({ payload: 2 });
+    await waitFor('both records', async () => (await status())['records'] === 2);
+    await nodeRed.deploy([...flow(11), volatile('after')]);
+    const lost = 'sluice_records_dropped_total{place="volatile",reason="queue_off"} 2';
+    await waitFor('the loss', async () => (await runtimeOf(nodeRed.RED).metrics.render()).includes(lost));
   });
 
   it('N13 are all closed when Node-RED stops', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { QueueStore } from '#lib/queue/contract';
 import { MemoryStore } from '#lib/queue/memory-store';
 import { OpenStores } from '#lib/queue/open-stores';
 import { waitFor } from '../harness/wait';
@@ -97,6 +98,22 @@ describe('the queue files that are open', () => {
     second.end();
     await waitFor('the store to be closed', () => closed === 1);
     expect(await stores.claim('f', open).opened).not.toBe(store);
+  });
+
+  it('O63 tells the last owner of a store that nobody took over, before it is closed', async () => {
+    const stores = new OpenStores(1);
+    const told: number[] = [];
+    const tell = (store: QueueStore) => told.push(store.counts().records);
+    const open = () => Promise.resolve(new MemoryStore());
+    const claim = stores.claim('f', open);
+    await (await claim.opened).append(Buffer.from('a'));
+    await claim.release(settled, 'linger', tell);
+    const next = stores.claim('f', open);
+    await (await next.opened).append(Buffer.from('b'));
+    await next.release(settled, 'linger', tell);
+    await waitFor('the store to be closed', () => told.length > 0);
+    await flush();
+    expect(told).toEqual([2]);
   });
 
   it('N13 tries a file that could not be had yet at once for the node that a deploy puts in the place', async () => {
