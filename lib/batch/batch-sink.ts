@@ -262,7 +262,7 @@ export class BatchSink<Value> implements Sink {
   #noteTrouble({ kind, error }: InsertFailure & { readonly error: DeliveryError }, rows: number): void {
     this.#fault = error;
     this.#count(kind === 'config' ? 'config' : kind === 'unknown' ? 'unknown' : 'transient', rows);
-    if (kind === 'config' || this.#failures >= PATIENCE) this.alerts.raise('fault', error);
+    if (error.failure === 'config' || this.#failures >= PATIENCE) this.alerts.raise('fault', error);
   }
 
   #confirm(part: readonly Waiting<Value>[]): void {

@@ -163,6 +163,19 @@ export function classify(error: unknown, rows: number): Exclude<InsertFailure, {
   return { kind: 'data', error: failure, hint };
 }
 
+/** The materialized view that refused rows which its table had taken, from what the server says. */
+export function refusingView(error: unknown): string | undefined {
+  const text = error instanceof Error ? error.message : String(error);
+  return /while pushing to view ([^\s:]+)/i.exec(text)?.[1];
+}
+
+/** For the operator: the rows are good, and in the table. */
+export function viewFailure(error: unknown, view: string): DeliveryError {
+  const advice = `mend or detach the materialized view ${view}; the same batch is sent again; ${KEPT}`;
+  const rule: Rule = { codes: [], kind: 'config', code: 'ERR_SLUICE_CLICKHOUSE_TABLE', advice };
+  return failureOf(rule, serverError(error));
+}
+
 function failureOf({ kind, code, advice }: Rule, said: ServerError): DeliveryError {
   const prefix = said.code === '' ? '' : `${said.code}: `;
   return new DeliveryError(code, `${prefix}${said.text}: ${advice}`, { failure: CLASSES[kind] });

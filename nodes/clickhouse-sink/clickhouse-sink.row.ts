@@ -1,6 +1,7 @@
 /** What a message becomes: the bytes of one JSON object. Text and buffers are passed on as they are. */
 import { DeliveryError } from '#lib/errors/errors';
-import type { Message } from '#lib/node-red/types';
+import type { ColumnValue } from '#lib/node-red/message-columns';
+import { lostInJson } from '#lib/record/json-loss';
 import type { RowScanner, ScannedRow } from './clickhouse-sink.scan';
 
 /** What a scanner found in a row: it can't be stored, or is sent as these bytes. */
@@ -15,37 +16,19 @@ export interface ClickHouseRow {
   scanned?: Scanned;
 }
 
-/** Reads a property of a message, such as `payload.items[0].price`; undefined where there is none. */
-export type ReadProperty = (msg: Message, path: string) => unknown;
-
-/** Where a column's value is in the message. */
-export interface ColumnSource {
-  readonly column: string;
-  readonly path: string;
-}
-
-/** `column = property` lines. */
-export function columnSources(lines: string): ColumnSource[] {
-  return lines.split(/\r?\n/).flatMap((line) => {
-    const at = line.indexOf('=');
-    return at < 0 ? [] : [{ column: line.slice(0, at).trim(), path: line.slice(at + 1).trim() }];
-  });
-}
-
 /** With the u flag, whole pairs are one character. */
 const HALF_PAIR = /\p{Surrogate}/u;
 
 export const unfit = (text: string, cause?: unknown) =>
   new DeliveryError('ERR_SLUICE_CLICKHOUSE_ROW', text, { failure: 'permanent', cause });
 
-/** The row of a message. Throws a permanent DeliveryError for one that makes none. */
-export function rowOf(msg: Message, sources: readonly ColumnSource[], read: ReadProperty): ClickHouseRow {
-  if (sources.length > 0) {
-    return {
-      bytes: written(Object.fromEntries(sources.map(({ column, path }) => [column, read(msg, path)]))),
-    };
+/** The row of these columns, else of a payload. Throws a permanent DeliveryError for one that makes none. */
+export function rowOf(payload: unknown, columns?: readonly ColumnValue[]): ClickHouseRow {
+  if (columns) {
+    if (columns.every(([, value]) => value === undefined))
+      throw unfit('the record has no value for any column');
+    return { bytes: written(Object.fromEntries(columns)) };
   }
-  const { payload } = msg;
   if (payload instanceof Uint8Array) {
     return { bytes: Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength) };
   }
@@ -66,14 +49,8 @@ function written(values: object): Buffer {
   return Buffer.from(jsonOf(values));
 }
 
-/** What JSON would leave out or replace. */
+/** What JSON would write as something that is meant for other values. */
 function refuseUnwritable(column: string, value: unknown): void {
-  if (typeof value === 'function' || typeof value === 'symbol') {
-    throw unfit(`the value of ${column} is a ${typeof value}`);
-  }
-  if (typeof value === 'number' && !Number.isFinite(value)) {
-    throw unfit(`the value of ${column} is ${value}, which JSON can't hold`);
-  }
   if (value instanceof Date && Number.isNaN(value.getTime())) {
     throw unfit(`the value of ${column} is an invalid date`);
   }
@@ -83,16 +60,17 @@ function refuseUnwritable(column: string, value: unknown): void {
 }
 
 function jsonOf(values: object): string {
+  let column = '';
   try {
-    return JSON.stringify(values);
-  } catch (first) {
-    try {
+    return JSON.stringify(values, function (this: unknown, key: string, value: unknown) {
+      if (this === values) column = key;
+      const lost = lostInJson(value);
+      if (lost !== undefined) throw unfit(`the value of ${column} holds ${lost}, which JSON can't say`);
       // ClickHouse reads numbers in quotes, digit by digit.
-      return JSON.stringify(values, (_key, value: unknown) =>
-        typeof value === 'bigint' ? String(value) : value,
-      );
-    } catch {
-      throw unfit('the payload has no JSON form (a circular reference)', first);
-    }
+      return typeof value === 'bigint' ? String(value) : value;
+    });
+  } catch (cause) {
+    if (cause instanceof DeliveryError) throw cause;
+    throw unfit('the payload has no JSON form (a circular reference)', cause);
   }
 }

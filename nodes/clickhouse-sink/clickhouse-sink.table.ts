@@ -11,7 +11,10 @@ export interface Table {
 }
 
 const TOKEN = 'insert_deduplication_token';
-const SETTINGS = [TOKEN, 'insert_deduplicate', 'async_insert', 'input_format_skip_unknown_fields'];
+const SETTINGS = [
+  ...[TOKEN, 'insert_deduplicate', 'deduplicate_blocks_in_dependent_materialized_views'],
+  ...['async_insert', 'input_format_skip_unknown_fields'],
+];
 
 /** A key that the operator lets the server leave out. */
 const SKIPPED: ScannedColumn = { check: ANYTHING };

@@ -1,7 +1,7 @@
 import { InsertError, type BatchRow, type BatchTarget, type InsertFailure } from '#lib/batch/contract';
 import type { ClickHouseServer, ClickHouseSettings } from '#lib/clickhouse/server';
 import { DeliveryError } from '#lib/errors/errors';
-import { classify, serverError } from './clickhouse-sink.errors';
+import { classify, refusingView, serverError, viewFailure } from './clickhouse-sink.errors';
 import { quotedTable, type TableName } from './clickhouse-sink.names';
 import { joined, planBatch, type Plan } from './clickhouse-sink.plan';
 import type { ClickHouseRow } from './clickhouse-sink.row';
@@ -44,7 +44,7 @@ export class ClickHouseTarget implements BatchTarget<ClickHouseRow> {
       this.#table = undefined;
       // Then it is not the row that is wrong.
       if (isKnown && serverError(error).code === UNKNOWN_FIELD) return this.insert(rows, token);
-      throw new InsertError(classify(error, rows.length));
+      throw new InsertError(await this.#failureAfter(error, rows.length));
     }
   }
 
@@ -52,11 +52,30 @@ export class ClickHouseTarget implements BatchTarget<ClickHouseRow> {
   async deduplication(): Promise<Deduplication | undefined> {
     if (!this.options.dedup) return undefined;
     try {
-      this.#table ??= await this.#readTable();
-      return await readDeduplication(this.server, this.options.table, this.#table, this.#signal());
+      const table = (this.#table ??= await this.#readTable());
+      return await this.#bounded((signal) =>
+        readDeduplication(this.server, this.options.table, table, signal),
+      );
     } catch (error) {
       throw new InsertError(classify(error, 0));
     }
+  }
+
+  /**
+   * What a failed insert means. When a view refused, the table has the rows already: the same batch has to come again,
+   * where the table can tell it. Where it can't, each try would store them once more, and taking the batch apart ends.
+   */
+  async #failureAfter(error: unknown, rows: number): Promise<InsertFailure> {
+    const view = refusingView(error);
+    if (view === undefined || !(await this.#tellsRepeats())) return classify(error, rows);
+    return { kind: 'unknown', error: viewFailure(error, view) };
+  }
+
+  async #tellsRepeats(): Promise<boolean> {
+    return this.deduplication().then(
+      (found) => found?.works ?? false,
+      () => false,
+    );
   }
 
   close(): Promise<void> {
@@ -67,12 +86,14 @@ export class ClickHouseTarget implements BatchTarget<ClickHouseRow> {
 
   async #insert(rows: readonly ClickHouseRow[], token: string): Promise<void> {
     const table = await this.#tableFor(rows);
-    await this.server.insert({
-      table: quotedTable(this.options.table),
-      rows: joined(rows),
-      settings: this.#settings(table, token),
-      signal: this.#signal(),
-    });
+    await this.#bounded((signal) =>
+      this.server.insert({
+        table: quotedTable(this.options.table),
+        rows: joined(rows),
+        settings: this.#settings(table, token),
+        signal,
+      }),
+    );
   }
 
   /** The table, when it takes the rows. Throws InsertError when it doesn't. */
@@ -114,18 +135,47 @@ export class ClickHouseTarget implements BatchTarget<ClickHouseRow> {
   }
 
   #readTable(): Promise<Table> {
-    return readTable(this.server, this.options.table, this.options.checkValues, this.#signal());
+    const { table, checkValues } = this.options;
+    return this.#bounded((signal) => readTable(this.server, table, checkValues, signal));
   }
 
-  #signal(): AbortSignal {
-    return AbortSignal.any([this.#closing.signal, AbortSignal.timeout(this.options.insertTimeoutMs)]);
+  /**
+   * Gives work a signal that ends it when it takes too long or the sink is closed. AbortSignal.any would do so, too, and
+   * keep a little of each for ever, in Node.js 20.
+   */
+  async #bounded<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+    const { signal } = this.#closing;
+    const bound = new AbortController();
+    const end = () => bound.abort();
+    if (signal.aborted) end();
+    signal.addEventListener('abort', end);
+    const { insertTimeoutMs } = this.options;
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      end();
+    }, insertTimeoutMs);
+    try {
+      return await work(bound.signal);
+    } catch (cause) {
+      if (!isLate) throw cause;
+      throw new Error(`${this.server.address} did not answer within ${insertTimeoutMs} ms`, { cause });
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+    }
   }
 
   #settings({ knownSettings }: Table, token: string): ClickHouseSettings {
     const wanted = {
       // Without a token the server tells repeats by their content: equal records would be dropped.
       ...(this.options.dedup && knownSettings.has('insert_deduplication_token')
-        ? { insert_deduplication_token: token, insert_deduplicate: 1 }
+        ? {
+            insert_deduplication_token: token,
+            insert_deduplicate: 1,
+            // Else a batch that the table has already never reaches a view that missed it.
+            deduplicate_blocks_in_dependent_materialized_views: 1,
+          }
         : { insert_deduplicate: 0 }),
       // Only a synchronous insert is confirmed when it is stored, and deduplicated by its token.
       async_insert: 0,

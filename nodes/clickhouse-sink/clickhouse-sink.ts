@@ -1,10 +1,11 @@
 import { readConfig } from '#lib/config/read-config';
 import type { ClickHouseServer } from '#lib/clickhouse/server';
+import { messageColumns } from '#lib/node-red/message-columns';
 import { serverOf, startBatchSink, type BatchSinkParts } from '#lib/node-red/batch-sink-node';
 import type { NodeRED, RuntimeNode } from '#lib/node-red/types';
 import { fields, problemsOf } from './clickhouse-sink.config';
 import { parseTable } from './clickhouse-sink.names';
-import { columnSources, rowOf, type ClickHouseRow } from './clickhouse-sink.row';
+import { rowOf, type ClickHouseRow } from './clickhouse-sink.row';
 import { ClickHouseTarget } from './clickhouse-sink.target';
 import type { Deduplication } from './clickhouse-sink.table';
 
@@ -32,7 +33,7 @@ async function warnOfDuplicates(node: RuntimeNode, target: ClickHouseTarget, tab
 
 function describe(RED: NodeRED, node: RuntimeNode, saved: object): BatchSinkParts<ClickHouseRow> {
   const config = readConfig(fields, saved, problemsOf);
-  const sources = columnSources(config.columns);
+  const columns = messageColumns(RED, config.columns);
   const { dedup, checkValues, insertTimeoutMs } = config;
   const target = new ClickHouseTarget(serverOf<ClickHouseServer>(RED, config.server, 'clickhouse'), {
     table: parseTable(config.table),
@@ -44,7 +45,7 @@ function describe(RED: NodeRED, node: RuntimeNode, saved: object): BatchSinkPart
     defaultName: 'clickhouse',
     target,
     rowOf(msg) {
-      const value = rowOf(msg, sources, (from, path) => RED.util.getMessageProperty(from, path));
+      const value = rowOf(msg.payload, columns?.(msg));
       return { value, bytes: value.bytes.length + 1, identity: value.bytes };
     },
   };

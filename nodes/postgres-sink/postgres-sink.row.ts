@@ -1,6 +1,6 @@
 /** What a message becomes: the columns it has values for, each as the text that PostgreSQL reads. */
 import { DeliveryError } from '#lib/errors/errors';
-import type { Message } from '#lib/node-red/types';
+import type { ColumnValue } from '#lib/node-red/message-columns';
 import { parseJson } from '#lib/record/json';
 
 /** A value before the type of its column is known; null is SQL's. */
@@ -11,34 +11,13 @@ export interface PostgresRow {
   readonly values: ReadonlyMap<string, Value>;
 }
 
-/** Reads a property of a message, such as `payload.items[0].price`; undefined where there is none. */
-export type ReadProperty = (msg: Message, path: string) => unknown;
-
-/** Where a column's value is in the message. */
-export interface ColumnSource {
-  readonly column: string;
-  readonly path: string;
-}
-
-/** `column = property` lines. */
-export function columnSources(lines: string): ColumnSource[] {
-  return lines.split(/\r?\n/).flatMap((line) => {
-    const at = line.indexOf('=');
-    return at < 0 ? [] : [{ column: line.slice(0, at).trim(), path: line.slice(at + 1).trim() }];
-  });
-}
-
 const unfit = (text: string, cause?: unknown) =>
   new DeliveryError('ERR_SLUICE_POSTGRES_ROW', text, { failure: 'permanent', cause });
 
-/** The row of a message. Throws a permanent DeliveryError for one that makes none. */
-export function rowOf(msg: Message, sources: readonly ColumnSource[], read: ReadProperty): PostgresRow {
+/** The row of these columns, else of a payload. Throws a permanent DeliveryError for one that makes none. */
+export function rowOf(payload: unknown, columns?: readonly ColumnValue[]): PostgresRow {
   const values = new Map<string, Value>();
-  if (sources.length > 0) {
-    for (const { column, path } of sources) add(values, column, read(msg, path));
-  } else {
-    for (const [column, value] of Object.entries(objectIn(msg.payload))) add(values, column, value);
-  }
+  for (const [column, value] of columns ?? Object.entries(objectIn(payload))) add(values, column, value);
   if (values.size === 0) throw unfit('the record has no value for any column');
   return { values };
 }

@@ -1,4 +1,5 @@
 import { DeliveryError } from '#lib/errors/errors';
+import { lostInJson } from '#lib/record/json-loss';
 import type { Value } from './postgres-sink.row';
 
 const unfit = (text: string, cause?: unknown) =>
@@ -55,9 +56,8 @@ function bytesText(bytes: Uint8Array, type: string, column: string): string {
 
 function jsonText(value: object, column: string): string {
   const exact = (_key: string, inner: unknown) => {
-    const isLost =
-      typeof inner === 'number' ? !Number.isFinite(inner) : inner instanceof Map || inner instanceof Set;
-    if (isLost) throw unfit(`22P02: the value of ${column} holds ${shown(inner)}, which JSON can't say`);
+    const lost = lostInJson(inner);
+    if (lost !== undefined) throw unfit(`22P02: the value of ${column} holds ${lost}, which JSON can't say`);
     return inner;
   };
   try {
@@ -67,8 +67,6 @@ function jsonText(value: object, column: string): string {
     throw unfit(`the value of ${column} has no JSON form (a circular reference or a BigInt)`, cause);
   }
 }
-
-const shown = (value: unknown) => (typeof value === 'number' ? String(value) : 'a Map or a Set');
 
 /** `{1,2,NULL,"a \"quoted\" text"}`, nested as the value is. */
 function arrayLiteral(elements: readonly unknown[], type: string, column: string): string {

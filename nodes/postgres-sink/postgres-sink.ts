@@ -1,11 +1,11 @@
 import { readConfig } from '#lib/config/read-config';
-import { ConfigError } from '#lib/errors/errors';
+import { messageColumns } from '#lib/node-red/message-columns';
 import { serverOf, startBatchSink, type BatchSinkParts } from '#lib/node-red/batch-sink-node';
-import type { Message, NodeRED, RuntimeNode } from '#lib/node-red/types';
+import type { NodeRED, RuntimeNode } from '#lib/node-red/types';
 import type { PostgresServer } from '#lib/postgres/server';
 import { fields, problemsOf, type PostgresSinkConfig } from './postgres-sink.config';
 import { namesIn, quotedTable } from './postgres-sink.names';
-import { bytesOf, columnSources, identityOf, rowOf, type PostgresRow } from './postgres-sink.row';
+import { bytesOf, identityOf, rowOf, type PostgresRow } from './postgres-sink.row';
 import type { Conflict } from './postgres-sink.statements';
 import { PostgresTarget } from './postgres-sink.target';
 
@@ -14,23 +14,9 @@ function conflictOf({ keyColumns, onConflict }: PostgresSinkConfig): Conflict | 
   return names.length === 0 ? undefined : { keyColumns: names, action: onConflict };
 }
 
-/** A property of a message, undefined where the way to it ends early. Throws ConfigError for a path that is none. */
-function propertyOf(RED: NodeRED, msg: Message, path: string): unknown {
-  try {
-    return RED.util.getMessageProperty(msg, path);
-  } catch (cause) {
-    if (!(cause instanceof Error && 'code' in cause && cause.code === 'INVALID_EXPR')) return undefined;
-    throw new ConfigError('ERR_SLUICE_CONFIG_INVALID', `columns: ${path} is no property: ${cause.message}`, {
-      cause,
-    });
-  }
-}
-
 function describe(RED: NodeRED, saved: object): BatchSinkParts<PostgresRow> {
   const config = readConfig(fields, saved, problemsOf);
-  const read = (msg: Message, path: string) => propertyOf(RED, msg, path);
-  const sources = columnSources(config.columns);
-  for (const { path } of sources) read({}, path);
+  const columns = messageColumns(RED, config.columns);
   const target = new PostgresTarget(serverOf<PostgresServer>(RED, config.server, 'postgres'), {
     table: quotedTable(config.table),
     insertTimeoutMs: config.insertTimeoutMs,
@@ -42,7 +28,7 @@ function describe(RED: NodeRED, saved: object): BatchSinkParts<PostgresRow> {
     defaultName: 'postgres',
     target,
     rowOf(msg) {
-      const value = rowOf(msg, sources, read);
+      const value = rowOf(msg.payload, columns?.(msg));
       return { value, bytes: bytesOf(value), identity: identityOf(value) };
     },
   };

@@ -52,7 +52,7 @@ export function clickhouseSink({ port }: { readonly port: number }, batch: numbe
       sent += 1;
       const id = `delivery-${sent}`;
       try {
-        const value = rowOf({ payload }, [], () => undefined);
+        const value = rowOf(payload);
         await sink.deliver({ id, value, bytes: value.bytes.length, source: 'in' });
         return 'done';
       } catch (error) {

@@ -43,7 +43,7 @@ export function postgresSink(
       sent += 1;
       const id = `delivery-${sent}`;
       try {
-        const value = rowOf({ payload }, [], () => undefined);
+        const value = rowOf(payload);
         await sink.deliver({ id, value, bytes: bytesOf(value), source: 'in' });
         return 'done';
       } catch (error) {
