@@ -39,6 +39,7 @@ const keyError = (text: string) => new RecordError('ERR_SLUICE_DECODE_KEY', text
 interface Seen {
   /** Keys of all its objects together. */
   keys: number;
+  hasProto: boolean;
   /** A zero or a number next to it: what was written may have been smaller than a double can be. */
   hasTiny: boolean;
   /** What was written is larger than a double can be. */
@@ -73,7 +74,7 @@ function see(value: object, depth: number, seen: Seen): void {
   for (const key in object) {
     const inner = object[key];
     seen.keys += 1;
-    if (key === '__proto__') throw keyError('the key "__proto__" is not taken');
+    if (key === '__proto__') seen.hasProto = true;
     if (typeof inner === 'object') {
       if (inner !== null) see(inner, depth + 1, seen);
     } else if (typeof inner === 'number' && !isOrdinary(inner)) seeOdd(inner, seen);
@@ -91,8 +92,11 @@ function mayBeInexact(text: string, { hasTiny, hasInfinite }: Seen): boolean {
   return hasTiny && hasNegativeExponent(text);
 }
 
-/** Throws RecordError (`ERR_SLUICE_DECODE_…`) for what isn't JSON, or isn't JSON that means one thing only. */
-export function parseJson(text: string): unknown {
+/**
+ * Throws RecordError (`ERR_SLUICE_DECODE_…`) for what isn't JSON, or isn't JSON that means one thing only. `takesProto` keeps
+ * a key `__proto__` as an own property.
+ */
+export function parseJson(text: string, { takesProto = false } = {}): unknown {
   if (text.length > SCAN_FIRST_CHARACTERS && jsonDepthExceeds(text, MAX_DEPTH)) throw tooDeep();
   let value: unknown;
   try {
@@ -100,7 +104,7 @@ export function parseJson(text: string): unknown {
   } catch (error) {
     throw syntaxError(text, error);
   }
-  const seen: Seen = { keys: 0, hasTiny: false, hasInfinite: false };
+  const seen: Seen = { keys: 0, hasProto: false, hasTiny: false, hasInfinite: false };
   if (typeof value === 'object' && value !== null) see(value, 1, seen);
   else if (typeof value === 'number' && !isOrdinary(value)) seeOdd(value, seen);
   if (seen.keys !== countPossibleKeys(text) || isPrototypePolluted()) {
@@ -108,6 +112,7 @@ export function parseJson(text: string): unknown {
     if (key !== undefined)
       throw keyError(`the key ${JSON.stringify(key.slice(0, 64))} is there twice in one object`);
   }
+  if (seen.hasProto && !takesProto) throw keyError('the key "__proto__" is not taken');
   if (mayBeInexact(text, seen)) {
     const quoted = quoteInexactNumbers(text);
     if (quoted !== undefined) return JSON.parse(quoted) as unknown;

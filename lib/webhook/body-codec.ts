@@ -1,13 +1,12 @@
 /** From a request's raw body to the payload a flow sees. Pure. */
 import { TextDecoder } from 'node:util';
 import { InputError } from '../errors/errors';
-import { jsonDepthExceeds } from '../record/json-depth';
+import { parseJson } from '../record/json';
+import { RecordError } from '../record/record-error';
 
 export const BODY_CODECS = ['json', 'form', 'text', 'buffer'] as const;
 export type BodyCodec = (typeof BODY_CODECS)[number];
 
-/** Deep enough for any document, far from where cloning a message would overflow the stack. */
-const MAX_JSON_DEPTH = 512;
 const PLAIN = /^\s*(identity)?\s*$/i;
 const CHARSET = /;\s*charset\s*=\s*"?([^\s;"]+)"?/i;
 
@@ -28,27 +27,14 @@ function textOf(body: Uint8Array, contentType: string | undefined): string {
   }
 }
 
-/** Where JSON.parse stopped; its own message is dropped, because it quotes the payload. */
-function placeOf(error: unknown): string {
-  const at = error instanceof Error ? /at position (\d+)/.exec(error.message)?.[1] : undefined;
-  return at === undefined ? '' : ` It stops being JSON at character ${at}.`;
-}
-
-function parseJson(body: Uint8Array, contentType: string | undefined): unknown {
+/** By the rules of record-decode; only that a key `__proto__` is data here, since our queues keep it as such. */
+function parseBody(body: Uint8Array, contentType: string | undefined): unknown {
   const text = textOf(body, contentType);
-  if (jsonDepthExceeds(text, MAX_JSON_DEPTH)) {
-    throw new InputError(
-      'ERR_SLUICE_BODY_NOT_JSON',
-      `The body's nesting depth is over ${MAX_JSON_DEPTH} levels.`,
-    );
-  }
   try {
-    return JSON.parse(text);
+    return parseJson(text, { takesProto: true });
   } catch (error) {
-    throw new InputError(
-      'ERR_SLUICE_BODY_NOT_JSON',
-      text.trim() === '' ? 'The body is empty; JSON was expected.' : `The body is not JSON.${placeOf(error)}`,
-    );
+    if (!(error instanceof RecordError)) throw error;
+    throw new InputError('ERR_SLUICE_BODY_NOT_JSON', `${error.message.replace('the payload', 'The body')}.`);
   }
 }
 
@@ -76,7 +62,7 @@ export function decodeBody(
   }
   switch (codec) {
     case 'json':
-      return parseJson(body, contentType);
+      return parseBody(body, contentType);
     case 'form':
       return parseForm(textOf(body, contentType));
     case 'text':

@@ -26,7 +26,8 @@ export function openSql({
   const statement = sqlEngine().open({ select, columns: declared }, timeoutMs);
   return {
     ready: statement.ready,
-    run: (record) => statement.run(columnsJson(declared, record)).then((rows) => rows.map(parseJson)),
+    run: (record) =>
+      statement.run(columnsJson(declared, record)).then((rows) => rows.map((row) => parseJson(row))),
     close: () => statement.close(),
   };
 }

@@ -28,6 +28,12 @@ const PAYLOADS: readonly (readonly [string, string])[] = [
   ],
 ];
 
+/** Numbers that JavaScript can't hold come out as text, digit by digit; all else as JSON.parse has it. */
+const expectedOf = (body: string) =>
+  body.includes('9007199254740993')
+    ? '["9007199254740993",0,1e+308,5e-324,"1e999"]'
+    : JSON.stringify(JSON.parse(body));
+
 describe('awkward payloads', () => {
   let nodeRed: RunningNodeRed;
   let calls = 0;
@@ -59,7 +65,7 @@ describe('awkward payloads', () => {
       await deploy(respond);
       const msg = await arrived(body, respond);
       // As text: what is compared must keep `__proto__` as a key and -0 as it is.
-      expect(JSON.stringify(msg?.payload)).toBe(JSON.stringify(JSON.parse(body)));
+      expect(JSON.stringify(msg?.payload)).toBe(expectedOf(body));
       expect(Buffer.compare(msg?.['raw'] as Buffer, Buffer.from(body))).toBe(0);
       expect(({} as Record<string, unknown>)['admin']).toBeUndefined();
     });

@@ -44,6 +44,21 @@ describe('decodeBody', () => {
     expect(decodeBody('json', bytes(`"\\"${'['.repeat(5000)}"`))).toHaveLength(5001);
   });
 
+  it('R3 refuses JSON with a key twice in one object, of which one value would get lost', () => {
+    const { code, message } = refusal('json', bytes('{"amount":1,"amount":1000}'));
+    expect(code).toBe('ERR_SLUICE_BODY_NOT_JSON');
+    expect(message).toContain('"amount" is there twice');
+  });
+
+  it('R3 keeps numbers that JavaScript can’t hold, digit by digit', () => {
+    const body = bytes('{"order":12345678901234567890,"amount":1234567890123456.78,"n":7}');
+    expect(decodeBody('json', body)).toEqual({
+      order: '12345678901234567890',
+      amount: '1234567890123456.78',
+      n: 7,
+    });
+  });
+
   it.each([
     ['json', '{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}'],
     ['form', '__proto__=polluted&constructor=x'],
