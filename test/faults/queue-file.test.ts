@@ -1,4 +1,4 @@
-import { copyFile, mkdtemp, open, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, open, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -235,7 +235,9 @@ describe('the file of a queue', () => {
     expect(await refusal({ file: join(dir, 'plain', 'q.db') })).toMatchObject({
       code: 'ERR_SLUICE_QUEUE_UNWRITABLE',
     });
-    expect(await refusal({ file: dir })).toMatchObject({ code: 'ERR_SLUICE_QUEUE_UNWRITABLE' });
+    await mkdir(join(dir, 'folder'));
+    const code = 'ERR_SLUICE_QUEUE_UNWRITABLE';
+    expect(await refusal({ file: join(dir, 'folder') })).toMatchObject({ code });
   });
 
   it('makes the directory if it is missing', async () => {
