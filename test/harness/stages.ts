@@ -56,7 +56,7 @@ export async function startStages(): Promise<Stages> {
       const end = async (msg: Message): Promise<Error | undefined> => {
         count += 1;
         const id = `record-${count}`;
-        stage.receive({ _msgid: id, ...msg });
+        stage.receive({ ...msg, _msgid: id });
         await waitFor(`the end of ${id}`, () => ended.has(id), 30_000);
         return ended.get(id);
       };

@@ -61,6 +61,13 @@ describe('record-decode in Node-RED', () => {
     expect(Buffer.from(raw ?? []).equals(payload.subarray(0, 4097))).toBe(true);
   });
 
+  it('fails with the bytes that it could not decode, not those of an earlier decoder', async () => {
+    const stage = await stages.deploy('record-decode');
+    const [record] = await stage.pass({ payload: Buffer.from('{"inner":"e30="}') });
+    const payload = Buffer.from('{"inner');
+    expect(await stage.fail({ ...record, payload })).toMatchObject({ raw: payload });
+  });
+
   it('turns red at the deploy for an encoding that is not known, and keeps every record', async () => {
     const stage = await stages.deploy('record-decode', { encoding: 'utf-99' });
     expect(await stage.status('red')).toBe('check the settings');

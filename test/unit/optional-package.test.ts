@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ConfigError } from '#lib/errors/errors';
-import { requireOptional } from '#lib/packages/optional-package';
+import { findOptional, requireOptional } from '#lib/packages/optional-package';
 
 const PACKAGE = { name: 'no-such-package', install: 'no-such-package@1', neededFor: 'for this test' };
 
@@ -14,6 +14,13 @@ describe('requireOptional', () => {
     const run = () => requireOptional(PACKAGE);
     expect(run).toThrow(ConfigError);
     expect(run).toThrow('run "npm install no-such-package@1", then restart Node-RED');
+  });
+
+  it('says so without loading it, too', () => {
+    expect(() => findOptional(PACKAGE)).toThrow(
+      expect.objectContaining({ code: 'ERR_SLUICE_PACKAGE_MISSING' }) as Error,
+    );
+    expect(() => findOptional({ ...PACKAGE, name: 'ulid' })).not.toThrow();
   });
 
   it('does not take a package that fails to load for a missing one', () => {
