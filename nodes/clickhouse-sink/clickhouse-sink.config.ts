@@ -1,3 +1,4 @@
+import { COLUMN_LINES } from '#lib/config/column-lines';
 import { choice, flag, number, text, type Conflict, type Fields } from '#lib/config/fields';
 
 export interface ClickHouseSinkConfig {
@@ -24,7 +25,6 @@ export interface ClickHouseSinkConfig {
 
 const NAME = '(?:[A-Za-z_]\\w*|`(?:[^`\\\\]|\\\\.)+`|"(?:[^"\\\\]|\\\\.)+")';
 const TABLE = new RegExp(`^${NAME}(?:\\.${NAME})?$`);
-const COLUMN_LINES = /^(?:\s*[^=\s][^=\n]*=\s*[^\s][^\n]*(?:\r?\n|$)|\s*(?:\r?\n|$))*$/;
 
 export const fields: Fields<ClickHouseSinkConfig> = {
   name: text(),

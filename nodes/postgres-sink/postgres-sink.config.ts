@@ -1,3 +1,4 @@
+import { COLUMN_LINES } from '#lib/config/column-lines';
 import { choice, flag, number, text, type Conflict, type Fields } from '#lib/config/fields';
 
 export interface PostgresSinkConfig {
@@ -26,7 +27,6 @@ export interface PostgresSinkConfig {
 
 const NAME = '(?:[A-Za-z_\\u0080-\\uffff][\\w$\\u0080-\\uffff]*|"(?:[^"]|"")+")';
 const TABLE = new RegExp(`^${NAME}(?:\\.${NAME})?$`);
-const COLUMN_LINES = /^(?:[^=\r\n]+=[^\r\n]+(?:[\r\n]+|$))*$/;
 
 export const fields: Fields<PostgresSinkConfig> = {
   name: text(),
