@@ -1,4 +1,5 @@
 /** Gathers the calls of one turn of the event loop into one batch, so that one commit serves them all. */
+import type { PlaceQuota } from './contract';
 import type { Committed, ChangeOp, CommitBatch, Op, ParkOp } from './wire';
 
 interface Waiter {
@@ -10,10 +11,12 @@ export class CommitTurn {
   readonly #ops: Op[] = [];
   readonly #waiters: Waiter[] = [];
   readonly #records: Uint8Array[] = [];
+  readonly #quotas = new Map<string, PlaceQuota>();
   /** Of the records. */
   bytes = 0;
 
-  park(op: Omit<ParkOp, 'kind' | 'start' | 'end'>, record: Uint8Array): Promise<number> {
+  park(op: Omit<ParkOp, 'kind' | 'start' | 'end'>, record: Uint8Array, quota: PlaceQuota): Promise<number> {
+    this.#quotas.set(op.place, quota);
     const start = this.bytes;
     this.bytes += record.byteLength;
     this.#records.push(record);
@@ -32,7 +35,7 @@ export class CommitTurn {
       records.set(record, at);
       at += record.byteLength;
     }
-    return { kind: 'commit', ops: this.#ops, records: records.buffer };
+    return { kind: 'commit', ops: this.#ops, records: records.buffer, quotas: this.#quotas };
   }
 
   /** Tells every caller what became of its call. */

@@ -67,6 +67,8 @@ export interface NewLetter {
   /** A letter with a key that an open letter has already is the same one: it is stored once. */
   readonly key?: string;
   readonly envelope: Envelope;
+  /** What of the envelope follows from the record; nothing without it. */
+  readonly derived?: { readonly raw: boolean; readonly tuple: boolean };
   readonly target: ReplayTarget;
   /** The message as lib/queue/record-format writes it; empty when it isn't kept. */
   readonly record: Uint8Array;

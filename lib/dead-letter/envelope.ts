@@ -1,11 +1,11 @@
 /** Makes what is kept of a failure. Never throws: whatever a record holds, its failure must be written down. */
 import { ownCodeOf } from '../errors/errors';
 import { STAGES } from '../errors/stages';
-import { encodeRecord, payloadOf } from '../queue/record-format';
+import { encodeRecord } from '../queue/record-format';
 import type { Envelope } from './contract';
 import { stageOf, type Failure } from './failure';
 import { rawFields } from './raw-payload';
-import { safeValue } from './safe-value';
+import { rawOfRecord, tupleOf, type Derived } from './shown-payload';
 
 /**
  * Headers that a record keeps: what it is and where it is from. Whatever else a sender sends may prove who it is, under
@@ -20,26 +20,29 @@ const NO_RECORD = new Uint8Array(0);
 
 export interface Kept {
   readonly envelope: Envelope;
+  readonly derived: Derived;
   /** Empty where the record isn't or can't be kept. */
   readonly record: Uint8Array;
 }
 
 /** `includeRawPayload: false` keeps neither what came in nor the record. */
 export function keepFailure(failure: Failure, now: number, includeRawPayload: boolean): Kept {
-  const { error, node, stamp, rule } = failure;
+  const { error, node, stamp, rule, msg } = failure;
   const stage = failure.stage ?? stageOf(error, node?.isSink ?? false);
   const { record, why } = includeRawPayload
     ? tryEncode(failure)
     : { record: NO_RECORD, why: 'includeRawPayload is off' };
   const code = ownCodeOf(error) ?? foreignCode(error);
+  const raw = includeRawPayload ? givenRaw(failure, record) : {};
+  const before = 'tuple' in error && error.tuple !== undefined ? error.tuple : msg.payload;
   const envelope: Envelope = {
     rule_id: rule,
     stage,
     stage_code: STAGES[stage].number,
     error: textOf(error),
     timestamp: now,
-    ...(includeRawPayload && rawOf(failure, record)),
-    ...tupleOf(failure),
+    ...(raw ?? rawOfRecord(record)),
+    ...tupleOf(before),
     ...(node?.isSink && { sink_type: node.type }),
     ...(stamp && { record_id: stamp.id, source: stamp.source }),
     ...(node && { node: { id: node.id, type: node.type, ...(node.name && { name: node.name }) } }),
@@ -48,7 +51,8 @@ export function keepFailure(failure: Failure, now: number, includeRawPayload: bo
     ...(stamp && { attempts: stamp.attempt }),
     ...(why !== undefined && { not_replayable: why }),
   };
-  return { envelope, record };
+  const derived = { raw: raw === undefined, tuple: record.byteLength > 0 && before === msg.payload };
+  return { envelope, derived, record };
 }
 
 /** Third-party errors may have a message that is no text. */
@@ -79,20 +83,12 @@ function pick(properties: unknown, isKept: (name: string) => boolean): unknown {
   return Object.fromEntries(Object.entries(properties).filter(([name]) => isKept(name)));
 }
 
-function rawOf({ error, msg }: Failure, record: Uint8Array): ReturnType<typeof rawFields> {
+/** Undefined where it follows from the record. */
+function givenRaw({ error, msg }: Failure, record: Uint8Array): ReturnType<typeof rawFields> | undefined {
   if ('raw' in error && error.raw instanceof Uint8Array) return rawFields(error.raw);
   const { raw, payload } = msg;
   if (raw instanceof Uint8Array) return rawFields(raw);
+  if (record.byteLength > 0) return undefined;
   if (payload instanceof Uint8Array) return rawFields(payload);
-  // A view into the record: no second copy of a large payload.
-  if (record.byteLength > 0) return rawFields(payloadOf(record).bytes);
   return typeof payload === 'string' ? rawFields(Buffer.from(payload.slice(0, 8192))) : {};
-}
-
-function tupleOf({ error, msg }: Failure): Pick<Envelope, 'tuple' | 'tuple_truncated'> {
-  const given = 'tuple' in error && error.tuple !== undefined ? error.tuple : msg.payload;
-  // What came in as text or bytes is in raw_payload.
-  if (given === undefined || typeof given === 'string' || ArrayBuffer.isView(given)) return {};
-  const { value, truncated } = safeValue(given);
-  return { tuple: value, ...(truncated && { tuple_truncated: true }) };
 }

@@ -27,15 +27,17 @@ export class LetterFile {
   readonly #halt;
   readonly #unhalt;
   readonly #next;
+  /** Id of the newest letter of the transaction that is under way. */
+  #newest = 0;
 
   constructor(db: Database.Database) {
     this.#db = db;
     this.totals = new PlaceTotals(db);
     this.#insert = db.prepare<
-      [number, number, string, number, number, number, string | null, string, string, Uint8Array]
+      [number, number, string, number, number, number, number, string | null, string, string, Uint8Array]
     >(
-      `INSERT INTO letter(id, place, state, rule, stage, changed_at, replays, bytes, key, target, envelope, record)
-       VALUES(?, ?, ${OPEN}, ?, ?, ?, 0, ?, ?, ?, ?, ?)`,
+      `INSERT INTO letter(id, place, state, rule, stage, changed_at, replays, bytes, derived, key, target, envelope, record)
+       VALUES(?, ?, ${OPEN}, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?)`,
     );
     this.#byKey = db.prepare<[string], { id: number }>(
       `SELECT id FROM letter WHERE key = ? AND state < ${CLOSED}`,
@@ -121,8 +123,10 @@ export class LetterFile {
   #transact(batches: readonly CommitBatch[], withParks: boolean): number[][] | { readonly fault: Fault } {
     try {
       this.#db.exec('BEGIN IMMEDIATE');
+      this.#newest = 0;
       const results = batches.map(({ ops, records }) => ops.map((op) => this.#apply(op, records, withParks)));
       if (withParks) this.#trimAll(batches);
+      if (withParks && this.#newest > 0) this.#next.run(this.#newest + 1);
       this.totals.write();
       this.#db.exec('COMMIT');
       return results;
@@ -151,6 +155,7 @@ export class LetterFile {
         op.stage,
         op.at,
         op.bytes,
+        op.derived,
         op.key ?? null,
         op.target,
         op.envelope,
@@ -159,7 +164,7 @@ export class LetterFile {
       const totals = this.totals.of(place);
       totals.open += 1;
       totals.bytes += op.bytes;
-      this.#next.run(op.id + 1);
+      this.#newest = Math.max(this.#newest, op.id);
     }
     if (op.halt) this.#halt.run(op.halt.rule, op.halt.at, JSON.stringify(op.halt.cause), id);
     return id;
@@ -189,10 +194,8 @@ export class LetterFile {
   }
 
   #trimAll(batches: readonly CommitBatch[]): void {
-    const quotas = new Map<string, PlaceQuota>();
-    for (const { ops } of batches)
-      for (const op of ops) if (op.kind === 'park') quotas.set(op.place, op.quota);
-    for (const [place, quota] of quotas) this.#trim(this.totals.idOf(place), quota);
+    const all = new Map(batches.flatMap(({ quotas }) => [...quotas]));
+    for (const [place, quota] of all) this.#trim(this.totals.idOf(place), quota);
   }
 
   /** The oldest of those that are settled go first; an open one only where there is no other. */

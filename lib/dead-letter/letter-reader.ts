@@ -10,6 +10,7 @@ import {
   type LetterWithRecord,
   type ReplayTarget,
 } from './contract';
+import { withDerived } from './shown-payload';
 import type { PlaceTotals } from './place-totals';
 
 /** Bounds what one read hands over, whatever the number asked for. */
@@ -24,9 +25,11 @@ interface Row {
   readonly last_replay: string | null;
   readonly target: string;
   readonly envelope: string;
+  readonly derived: number;
+  readonly record: Buffer;
 }
 
-const COLUMNS = 'id, place, state, changed_at, replays, last_replay, target, envelope';
+const COLUMNS = 'id, place, state, changed_at, replays, last_replay, target, envelope, derived, record';
 
 export class LetterReader {
   constructor(
@@ -35,9 +38,7 @@ export class LetterReader {
   ) {}
 
   get(id: number): LetterWithRecord | undefined {
-    const row = this.db
-      .prepare<[number], Row & { record: Buffer }>(`SELECT ${COLUMNS}, record FROM letter WHERE id = ?`)
-      .get(id);
+    const row = this.db.prepare<[number], Row>(`SELECT ${COLUMNS} FROM letter WHERE id = ?`).get(id);
     return row && { ...this.#letter(row), record: row.record };
   }
 
@@ -50,7 +51,7 @@ export class LetterReader {
     let bytes = 0;
     for (const row of rows) {
       letters.push(this.#letter(row));
-      bytes += row.envelope.length;
+      bytes += row.envelope.length + row.record.byteLength;
       if (bytes >= MAX_READ_BYTES) break;
     }
     return letters;
@@ -90,7 +91,8 @@ export class LetterReader {
     return { where: terms.length === 0 ? '' : `WHERE ${terms.join(' AND ')}`, values };
   }
 
-  #letter({ id, place, state, changed_at, replays, last_replay, target, envelope }: Row): Letter {
+  #letter(row: Row): Letter {
+    const { id, place, state, changed_at, replays, last_replay, target } = row;
     return {
       id,
       place: this.totals.nameOf(place),
@@ -99,7 +101,17 @@ export class LetterReader {
       lastReplay: last_replay === null ? undefined : (JSON.parse(last_replay) as LastReplay),
       changedAt: changed_at,
       target: JSON.parse(target) as ReplayTarget,
-      envelope: JSON.parse(envelope) as Envelope,
+      envelope: shownEnvelope(row),
     };
+  }
+}
+
+/** A record that can't be read any more takes nothing from the rest of its letter. */
+function shownEnvelope({ envelope, derived, record }: Row): Envelope {
+  const stored = JSON.parse(envelope) as Envelope;
+  try {
+    return withDerived(stored, { raw: (derived & 1) !== 0, tuple: (derived & 2) !== 0 }, record);
+  } catch {
+    return stored;
   }
 }

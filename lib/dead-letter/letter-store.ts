@@ -19,6 +19,7 @@ import {
   type PlaceCounts,
   type PlaceQuota,
 } from './contract';
+import { withoutDerived } from './shown-payload';
 import { DLQ_FAULT_CODES } from './store-codes';
 import type { Batch, ChangeOp, Hello, PlaceState, ReadBatch, Reply, WorkerOptions } from './wire';
 
@@ -92,8 +93,8 @@ class WorkerLetterStore implements DeadLetterStore {
   }
 
   async park(letter: NewLetter, halt?: Pick<Halt, 'rule' | 'cause'>): Promise<Parked> {
-    const { place, key, envelope, target, record } = letter;
-    const text = JSON.stringify(envelope);
+    const { place, key, envelope, derived, target, record } = letter;
+    const text = JSON.stringify(derived ? withoutDerived(envelope, derived) : envelope);
     const bytes = Buffer.byteLength(text) + record.byteLength;
     if (!this.#waiting.reserve(bytes)) {
       throw this.#error({ kind: 'stalled', detail: `${this.#waiting.used} bytes wait` });
@@ -111,12 +112,13 @@ class WorkerLetterStore implements DeadLetterStore {
           stage: STAGES[envelope.stage].number,
           at,
           bytes,
+          derived: (derived?.raw ? 1 : 0) + (derived?.tuple ? 2 : 0),
           envelope: text,
           target: JSON.stringify(target),
-          quota: this.#quotas.get(place) ?? (place === PIPELINE ? PIPELINE_QUOTA : PUSH_QUOTA),
           halt: halt && { ...halt, at, letterId: id },
         },
         record,
+        this.#quotas.get(place) ?? (place === PIPELINE ? PIPELINE_QUOTA : PUSH_QUOTA),
       );
       if (halt && !this.#halts.has(halt.rule)) {
         this.#halts.set(halt.rule, { ...halt, at, letterId: stored });

@@ -106,10 +106,10 @@ export class DeadLetterRoom {
     mayHalt = true,
   ): Promise<ParkedLetter> {
     const { onError, includeRawPayload } = rule.policy;
-    const { envelope, record } = keepFailure(failure, this.deps.now(), includeRawPayload || always);
+    const { envelope, derived, record } = keepFailure(failure, this.deps.now(), includeRawPayload || always);
     const halts = mayHalt && onError === 'halt' && !this.haltOf(rule.id);
     const { key, target } = failure;
-    const letter = { place, envelope, target, record, ...(key === undefined ? {} : { key }) };
+    const letter = { place, envelope, derived, target, record, ...(key === undefined ? {} : { key }) };
     try {
       const parked = await this.letters.use((store) =>
         store.park(letter, halts ? { rule: rule.id, cause: causeOf(envelope) } : undefined),
@@ -137,7 +137,6 @@ export class DeadLetterRoom {
   sinkFailed(rule: Rule): void {
     rule.sinkFailures += 1;
     this.deps.metrics.dlqSinkFailures(rule.label);
-    rule.governor?.changed();
   }
 
   haltOf(rule: string): Halt | undefined {
@@ -156,7 +155,6 @@ export class DeadLetterRoom {
     if (!this.haltOf(rule.id)) return false;
     await this.letters.use((store) => store.unhalt(rule.id));
     this.deps.placeOf(rule).clear('halted');
-    rule.governor?.changed();
     return true;
   }
 
@@ -180,7 +178,6 @@ export class DeadLetterRoom {
   #tellHalted(rule: Rule, error: string): void {
     const text = `rule "${rule.label}" is stopped: ${error}`;
     this.deps.placeOf(rule).raise('halted', new SluiceError('ERR_SLUICE_RULE_STOPPED', text));
-    rule.governor?.changed();
   }
 }
 

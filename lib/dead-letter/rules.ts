@@ -20,8 +20,6 @@ export interface Governor {
   readonly quota: PlaceQuota;
   /** Sends an envelope to the node's output. Never throws. */
   emit(entry: RecentError): void;
-  /** Something that it shows has changed. */
-  changed(): void;
 }
 
 /** An entry of the ring. */
@@ -51,7 +49,6 @@ export class Rule {
   count(stage: Stage): void {
     this.total += 1;
     this.byStage[stage] += 1;
-    this.governor?.changed();
   }
 
   apply(policy: RulePolicy): void {

@@ -11,7 +11,7 @@ export const MIGRATIONS: readonly string[] = [
      trimmed_open INTEGER NOT NULL DEFAULT 0, trimmed INTEGER NOT NULL DEFAULT 0);
    CREATE TABLE letter(id INTEGER PRIMARY KEY, place INTEGER NOT NULL, state INTEGER NOT NULL,
      rule TEXT NOT NULL, stage INTEGER NOT NULL, changed_at INTEGER NOT NULL, replays INTEGER NOT NULL,
-     bytes INTEGER NOT NULL, last_replay TEXT, key TEXT, target TEXT NOT NULL, envelope TEXT NOT NULL, record BLOB NOT NULL);
+     bytes INTEGER NOT NULL, derived INTEGER NOT NULL, last_replay TEXT, key TEXT, target TEXT NOT NULL, envelope TEXT NOT NULL, record BLOB NOT NULL);
    CREATE INDEX letter_place ON letter(place, id);
    CREATE INDEX letter_rule ON letter(rule, id);
    CREATE INDEX letter_closed ON letter(place, id) WHERE state >= 2;

@@ -19,13 +19,14 @@ export interface ParkOp extends Pick<NewLetter, 'place' | 'key'> {
   readonly at: number;
   /** Of envelope and record. */
   readonly bytes: number;
+  /** What of the envelope follows from the record: 1 for the raw payload, 2 for the tuple. */
+  readonly derived: number;
   /** JSON. */
   readonly envelope: string;
   readonly target: string;
   /** Where the record lies in the batch's `records`. */
   readonly start: number;
   readonly end: number;
-  readonly quota: PlaceQuota;
   readonly halt: Halt | undefined;
 }
 
@@ -49,6 +50,8 @@ export interface CommitBatch {
   readonly kind: 'commit';
   readonly ops: readonly Op[];
   readonly records: ArrayBuffer;
+  /** Of the places of its letters. */
+  readonly quotas: ReadonlyMap<string, PlaceQuota>;
 }
 
 export type ReadBatch =

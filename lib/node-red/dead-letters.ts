@@ -47,10 +47,17 @@ type Caught = Message & {
   };
 };
 
+/** Catch nodes bring a failure at once, so few are on their way. */
+const MAX_REMEMBERED = 4096;
+/** Of subflows in one another. */
+const MAX_NESTING = 100;
+
 export class DeadLetters implements FailureKeeper {
   readonly room: DeadLetterRoom;
   readonly replays: Replays;
   readonly redrive: Redrive;
+  /** Failures of untracked messages that their nodes have reported: catch nodes may bring them once more. */
+  readonly #reported = new Set<string>();
   readonly #ruleOf = new WeakMap<RuntimeNode, string>();
 
   constructor(private readonly deps: DeadLettersDeps) {
@@ -83,7 +90,11 @@ export class DeadLetters implements FailureKeeper {
     const known = this.#ruleOf.get(node);
     if (known !== undefined) return known;
     let { z } = node;
-    for (let owner = this.deps.getNode(z); owner; owner = this.deps.getNode(z)) z = owner.z;
+    // A subflow instance is a node; a flow file may give a tab the id of one of its own nodes, so not for ever.
+    for (let depth = 0, owner = this.deps.getNode(z); owner && depth < MAX_NESTING; depth += 1) {
+      z = owner.z;
+      owner = this.deps.getNode(z);
+    }
     this.#ruleOf.set(node, z);
     return z;
   }
@@ -91,6 +102,7 @@ export class DeadLetters implements FailureKeeper {
   async failed(node: RuntimeNode, msg: Message, error: Error): Promise<Error> {
     const trace = this.deps.lineage.traceOf(msg);
     const failure = this.#failure({ node, msg, error, trace, rule: this.ruleOf(node), class: 'permanent' });
+    if (!trace) this.#remember(msg, node.id);
     const disposal = await this.room.report(failure, { trace });
     // What failed on a rule that only counts is kept by its source, if it has told its origin that it is safe.
     if (disposal !== 'dropped') this.deps.lineage.markKept(msg, error);
@@ -113,11 +125,19 @@ export class DeadLetters implements FailureKeeper {
       trace.custody();
       return 'ended';
     }
+    // Nothing follows it, so all that tells is that this node has just reported this message.
+    if (!trace && node && this.#reported.delete(keyOf(msg, node.id))) return 'ended';
     const failure = this.#failure({ node: node ?? undefined, msg, error, trace, rule, class: cause });
     // A replay's verdict must stay a failure: its letter is still open then.
     const disposal = await this.room.report(failure, { trace, always: trace?.accepted ?? false });
     if (disposal !== 'ended') trace?.custody();
     return disposal;
+  }
+
+  #remember(msg: Message, nodeId: string): void {
+    this.#reported.add(keyOf(msg, nodeId));
+    const [oldest] = this.#reported;
+    if (this.#reported.size > MAX_REMEMBERED && oldest !== undefined) this.#reported.delete(oldest);
   }
 
   /** Keeps what a source gives up for good. Rejects when that can't be done. */
@@ -216,6 +236,8 @@ export class DeadLetters implements FailureKeeper {
     return { id, type, isSink: this.deps.isSink(id), ...(name !== undefined && { name }) };
   }
 }
+
+const keyOf = ({ _msgid }: Message, nodeId: string) => `${_msgid} ${nodeId}`;
 
 function targetOf(
   stamp: Stamp | undefined,

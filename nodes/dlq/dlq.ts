@@ -10,7 +10,8 @@ import { fields, type DlqConfig } from './dlq.config';
 import { lookOf } from './dlq.status';
 
 const MB = 1024 * 1024;
-const SHOW_INTERVAL_MS = 2000;
+/** Failures may come by the thousand a second: the status follows them, and isn't made for each. */
+const SHOW_INTERVAL_MS = 1000;
 /** For what is wired behind the output; nothing waits for it but the count of failures there. */
 const SEND_TIMEOUT_MS = 60_000;
 
@@ -35,9 +36,7 @@ function start(RED: NodeRED, node: RuntimeNode, config: DlqConfig): void {
     id: node.id,
     policy: config,
     quota: { maxRows: config.maxRows, maxBytes: config.maxMb * MB },
-    changed: show,
     emit(entry) {
-      show();
       if (!registry.hasLiveOutput(node.id)) return;
       const { label } = rule();
       const stamp = {

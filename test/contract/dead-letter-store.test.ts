@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PIPELINE, pushPlace, type DeadLetterStore, type NewLetter } from '#lib/dead-letter/contract';
+import { keepFailure } from '#lib/dead-letter/envelope';
 import { letterFileIn, openLetterStore, type LetterStoreOptions } from '#lib/dead-letter/letter-store';
 import { PAGE_BYTES } from '#lib/sqlite/database-file';
 import { waitFor } from '../harness/wait';
@@ -69,6 +70,17 @@ describe('the dead-letter store', () => {
     expect(Buffer.from(found!.record).toString()).toBe('record 2');
     expect(await store.get(999)).toBeUndefined();
     expect(await store.openIds({ stage: 'CodecDecode' }, 0, ids[3]!, 10)).toEqual([ids[0], ids[2]]);
+  });
+
+  it('makes what an envelope shows of its record again, instead of storing it twice', async () => {
+    const msg = { payload: { n: 1, note: 'ä'.repeat(5000) }, topic: 't' };
+    const failure = { error: new Error('no'), class: 'permanent', rule: 'tab', msg } as const;
+    const kept = keepFailure({ ...failure, node: undefined, stamp: undefined, target: {} }, 1, true);
+    expect(kept.derived).toEqual({ raw: true, tuple: true });
+    const { id } = await store.park({ place: PIPELINE, target: {}, ...kept });
+    expect(store.counts(PIPELINE).bytes).toBeLessThan(kept.record.byteLength + 300);
+    expect((await store.get(id))?.envelope).toEqual(kept.envelope);
+    expect((await store.list({}, 1))[0]?.envelope).toEqual(kept.envelope);
   });
 
   it('O78 trims the oldest resolved letters first, however many open ones are older', async () => {

@@ -235,7 +235,6 @@ describe('rules', () => {
     policy: { onError: 'dlq', bufferCapacity, includeRawPayload: true } as const,
     quota: { maxRows, maxBytes: maxRows },
     emit() {},
-    changed() {},
   });
 
   it('R13 the ring keeps the newest, and shrinks', () => {
