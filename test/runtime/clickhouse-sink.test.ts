@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Message } from '#lib/node-red/types';
 import { hasClickHouse, PASSWORD, startClickHouse, type ClickHouseInstance } from '../harness/clickhouse';
 import { startNodeRed, type FlowNode, type RunningNodeRed } from '../harness/node-red';
 import { probe, probeNodes, tab, type ProbeSink } from '../harness/probe';
@@ -47,7 +48,7 @@ describe.skipIf(!hasClickHouse('modern'))('a clickhouse-sink in Node-RED', () =>
       credentials: { username: 'default', password: PASSWORD },
     },
   ];
-  const receive = (msg: object) => nodeRed.node('sink').receive(msg);
+  const receive = (msg: Message) => nodeRed.node('sink').receive(msg);
   const received = () => nodeRed.node<ProbeSink>('out').received;
   const stored = async () => (await server.query('SELECT id FROM x ORDER BY id')).map(({ id }) => Number(id));
 
