@@ -1,5 +1,6 @@
 import type { OpenAlert } from '../alert/alert-centre';
 import type { SinkStatus, Source } from '../delivery/contract';
+import { ledgerDocument, type LedgerDocument } from './ledger-document';
 import type { Registry } from '../delivery/registry';
 
 type Entry = Readonly<Record<string, unknown>>;
@@ -21,6 +22,8 @@ export interface StatusDocument {
       readonly late_sends: number;
     };
   };
+  /** Where all the accepted records are. */
+  readonly ledger: LedgerDocument;
   /** What is wrong at the moment. */
   readonly alerts: readonly OpenAlert[];
 }
@@ -65,6 +68,7 @@ export function statusDocument(
         late_sends: lateSends,
       },
     },
+    ledger: ledgerDocument(sources),
     alerts,
   };
 }

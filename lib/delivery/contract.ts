@@ -7,6 +7,7 @@
  * times as much; a destination that hangs must not let them fill a small device.
  */
 export const MAX_BYTES_IN_FLIGHT = 32 * 1024 * 1024;
+import type { Account } from './ledger';
 
 /** A reservation made at the door for a record that was admitted and hasn't arrived yet. */
 export interface Hold {
@@ -81,6 +82,8 @@ export interface Source {
   hasMore?(): boolean;
   /** Per-source counters for the status document. */
   status(): Readonly<Record<string, unknown>>;
+  /** Its ledger, where it can keep one. */
+  account?(): Account;
   /** Called before Node-RED stops flows (any deploy type) and after they run again. */
   pause(): void;
   resume(): void;

@@ -9,6 +9,7 @@ import type { Message } from '../node-red/types';
 import type { Quota } from '../quota/quota';
 import { FLOW_RETRY_SECS, refuse, type Admission, type Refusal } from './admission';
 import type { Hold } from './contract';
+import { EMPTY_ACCOUNT, newTally, type Account } from './ledger';
 import type { Verdict } from './verdict';
 
 /** A record on its way into the flow. */
@@ -99,6 +100,8 @@ const FLOW_BUSY = { kind: 'refused', refusal: refuse('flow', FLOW_RETRY_SECS) } 
 export class Entry {
   readonly #running = new Map<string, Running>();
   readonly #counters = { ...NO_RECORDS };
+  /** Of the records that wait for the flow here; those of the inbox are its own. */
+  readonly #tally = newTally();
   #inFlight = 0;
   #trouble = { sink: '', at: Number.NEGATIVE_INFINITY };
   /** Records whose key is being looked up in a file that isn't loaded yet. */
@@ -122,6 +125,11 @@ export class Entry {
 
   counters(): Readonly<Record<string, number>> {
     return { ...this.#counters, in_flight: this.#inFlight };
+  }
+
+  /** The ledger of the records whose senders wait, or gave up waiting, for the flow. */
+  account(): Account {
+    return { ...EMPTY_ACCOUNT, ...this.#tally, in_flight: this.#inFlight };
   }
 
   /** Never rejects; settles within `doneTimeoutMs`. */
@@ -187,6 +195,7 @@ export class Entry {
     const admission = this.#admit(record);
     if (!admission.admitted) return this.#refused(admission);
     this.#countAccepted();
+    this.#tally.accepted += 1;
     this.#inFlight += 1;
     try {
       const verdict = await this.deps.deliver(record, admission.holds);
@@ -228,14 +237,17 @@ export class Entry {
   #settled(record: IncomingRecord, verdict: Verdict): Outcome {
     const { key, digest } = record;
     if (verdict.kind === 'done') {
+      this.#tally.delivered += 1;
       this.deps.memory?.remember(key, { digest, verdict: 'done' });
       return { kind: 'done', id: key };
     }
     if (verdict.kind === 'failed' && verdict.failure === 'permanent') {
+      this.#tally.dead += 1;
       this.deps.memory?.remember(key, { digest, verdict: 'rejected' });
       return this.#reject(verdict.error);
     }
     this.#counters.failed += 1;
+    this.#tally.returned += 1;
     const refusal = refusalFor(verdict);
     this.#noteTrouble(refusal);
     return { kind: 'refused', refusal };

@@ -163,6 +163,8 @@ export const ERROR_CODES = {
   // flow-graph
   ERR_SLUICE_FLOW_SOURCE_UNKNOWN: 'no enabled node of the flow has this id or name',
   ERR_SLUICE_FLOW_SOURCE_AMBIGUOUS: 'several nodes of the flow go by this name',
+  // ledger
+  ERR_SLUICE_LEDGER_UNBALANCED: 'accepted records are unaccounted for',
   // admin API
   ERR_SLUICE_API_QUERY: 'a query parameter or body of the admin API is not as it should be',
   ERR_SLUICE_API_FORBIDDEN: 'a request to the admin API lacks a permission',

@@ -7,6 +7,7 @@ import type { Admission, Refusal } from '../delivery/admission';
 import { FLOW_RETRY_SECS, refuse } from '../delivery/admission';
 import type { Hold } from '../delivery/contract';
 import type { IncomingRecord, Receiver, TrackedRecord } from '../delivery/entry';
+import type { Tally } from '../delivery/ledger';
 import type { Verdict } from '../delivery/verdict';
 import type { StoreError } from '../errors/errors';
 import type { Message } from '../node-red/types';
@@ -60,6 +61,8 @@ export interface InboxRunnerDeps {
     why: Why,
     verdict: Verdict | undefined,
   ) => Promise<void>;
+  /** Counts for the ledger, kept with the inbox: a node's verdicts come after it has closed, too. */
+  readonly tally: Tally;
   /** A record that is parked now, or a failure of the inbox itself. */
   readonly report: (error: Error) => void;
 }
@@ -90,6 +93,11 @@ export class InboxRunner implements Receiver {
     return this.#runs.size === 0 ? undefined : Promise.all(this.#runs).then(() => undefined);
   }
 
+  /** Records that the flow has at the moment. */
+  get running(): number {
+    return this.#running;
+  }
+
   canAccept({ bytes }: IncomingRecord): Refusal | undefined {
     return this.deps.inbox.canTake(bytes) ? undefined : refuse('inbox', FLOW_RETRY_SECS);
   }
@@ -111,6 +119,7 @@ export class InboxRunner implements Receiver {
         started,
         ...(dedupeMs > 0 && { settled: { ...verdict, expiresAt: receivedAt + dedupeMs } }),
       });
+      this.deps.tally.accepted += 1;
       if (started) this.#follow(id, bytes, { key, message, receivedAt, row: id }, 1, holds);
     } catch (error) {
       if (started) this.#leave(bytes);
@@ -312,13 +321,15 @@ export class InboxRunner implements Receiver {
     }
     this.#failures.delete(id);
     const isKept = verdict.kind === 'failed' && verdict.kept;
-    if (fate.kind === 'handled' || isKept) return this.#finish(id);
+    if (fate.kind === 'handled') return this.#finish(id);
+    if (isKept) return this.#finish(id, 'dead');
     return this.#giveUp(id, record, fate, verdict);
   }
 
-  async #finish(id: number): Promise<void> {
+  async #finish(id: number, as: 'delivered' | 'dead' = 'delivered'): Promise<void> {
     this.#handled.add(id);
     await this.deps.inbox.finish(id);
+    this.deps.tally[as] += 1;
     this.#handled.delete(id);
   }
 
@@ -362,11 +373,12 @@ export class InboxRunner implements Receiver {
       return this.#park(id, code, reason);
     }
     this.#tell(code, reason);
-    return this.#finish(id);
+    return this.#finish(id, 'dead');
   }
 
   async #park(id: number, code: string, reason: string): Promise<void> {
     await this.deps.inbox.park(id, { code, reason });
+    this.deps.tally.dead += 1;
     this.#tell(code, reason);
   }
 

@@ -4,6 +4,7 @@ import type { LossReason } from '../alert/losses';
 import { STAGES, type Stage } from '../errors/stages';
 import { counterCells } from './counter-cells';
 import { COUNTERS, HISTOGRAMS } from './names';
+import { registerLedgerGauge } from './ledger-gauge';
 import { registerRoutingGauges, type RouterReading } from './routing-gauges';
 import { registerQueueGauges, type QueueReading } from './queue-gauges';
 
@@ -54,6 +55,8 @@ export interface Metrics {
   /** Publishes a router's numbers, here and in the health document, until the returned function is called. */
   watchRouter(id: string, read: () => RouterReading): () => void;
   routers(): readonly RouterReading[];
+  /** Publishes how far each source's ledger is from balancing. */
+  watchLedger(read: () => readonly { readonly name: string; readonly difference: number }[]): void;
   /** A way that records take instead of a more durable one while that is down. */
   watchBridge(bridge: string, isDegraded: () => boolean): () => void;
 
@@ -133,6 +136,7 @@ export function createMetrics({ aliases = true, now = Date.now }: MetricsOptions
     },
     watchRouter: (id, read) => put(routers, id, read),
     routers: () => [...routers.values()].map((read) => read()),
+    watchLedger: (read) => registerLedgerGauge(read, registry),
     watchBridge: (bridge, isDegraded) => put(bridges, bridge, isDegraded),
     contentType: registry.contentType,
     render: () => registry.metrics(),

@@ -102,3 +102,11 @@ export const ROUTING_GAUGES = {
 export const BRIDGE_GAUGES = {
   degraded: named('sluice_bridge_degraded', ['bridge'], '1 while records take a less durable way, else 0'),
 } as const;
+
+export const LEDGER_GAUGES = {
+  difference: named(
+    'sluice_ledger_difference',
+    ['source'],
+    'Accepted records that are neither delivered nor held nor counted as lost; not 0 for a moment while records move',
+  ),
+} as const;

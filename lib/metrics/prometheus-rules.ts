@@ -1,5 +1,5 @@
 /** Prometheus' alert rules for what is deployed: the same conditions as the alert centre's, for whoever watches from outside. */
-import { BRIDGE_GAUGES, COUNTERS, QUEUE_GAUGES, ROUTING_GAUGES } from './names';
+import { BRIDGE_GAUGES, COUNTERS, LEDGER_GAUGES, QUEUE_GAUGES, ROUTING_GAUGES } from './names';
 
 export interface Watched {
   readonly sources: readonly string[];
@@ -103,6 +103,13 @@ const GENERAL: readonly AlertRule[] = [
     for: '0m',
     severity: 'warning',
     summary: 'Records of {{ $labels.rule }} went to the dead letters at {{ $labels.stage }}',
+  },
+  {
+    alert: 'SluiceLedgerUnbalanced',
+    expr: `min_over_time(${LEDGER_GAUGES.difference.name}[5m]) > 0`,
+    for: '0m',
+    severity: 'critical',
+    summary: 'Records that {{ $labels.source }} accepted are unaccounted for',
   },
   {
     alert: 'SluiceRoutingFailed',

@@ -8,11 +8,13 @@ import { MAX_BYTES_IN_FLIGHT, type Hold, type Source } from '../delivery/contrac
 import { FLOW_RETRY_SECS, refuse } from '../delivery/admission';
 import { Entry, NO_RECORDS, type IncomingRecord, type Outcome, type TrackedRecord } from '../delivery/entry';
 import { repeatOf } from '../delivery/repeat';
+import { EMPTY_ACCOUNT, sumOf, type Account } from '../delivery/ledger';
 import { codeOf, ConfigError, SluiceError } from '../errors/errors';
 import type { Inbox, KnownVerdict } from '../inbox/contract';
 import { InboxRunner, type InboxRunnerDeps } from '../inbox/inbox-runner';
 import { moveParked } from '../inbox/parked-rows';
 import { inboxPlace } from '../dead-letter/contract';
+import { tallyOf } from '../inbox/tally';
 import { Quota } from '../quota/quota';
 import { decodeBody } from '../webhook/body-codec';
 import { calmLog } from './calm-log';
@@ -155,6 +157,15 @@ class HttpSource implements Source {
     };
   }
 
+  account(): Account {
+    const waiting = this.#flow?.account() ?? EMPTY_ACCOUNT;
+    if (!this.#inbox || !this.#runner) return waiting;
+    const { pending } = this.#inbox.countsOf(this.#sourceKey);
+    const running = Math.min(pending, this.#runner.running);
+    const tally = tallyOf(this.#inbox, this.#sourceKey);
+    return sumOf([waiting, { ...EMPTY_ACCOUNT, ...tally, in_flight: running, queued: pending - running }]);
+  }
+
   pause(): void {
     this.#isOpen = false;
     this.#runner?.pause();
@@ -212,6 +223,7 @@ class HttpSource implements Source {
           deliver: this.#deliver,
           random: Math.random,
           giveUp: this.#giveUp,
+          tally: tallyOf(inbox, this.#sourceKey),
           report: (error) => this.#warn('inbox', error.message),
         },
       );

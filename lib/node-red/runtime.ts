@@ -1,5 +1,6 @@
 import { AlertCentre } from '../alert/alert-centre';
 import { PART_OF_RUNTIME } from '../alert/alert-text';
+import { ledgerDocument } from '../api/ledger-document';
 import { healthRoutes } from '../api/routes/health.routes';
 import { deadLetterRoutes } from '../api/routes/dead-letters.routes';
 import { queueRoutes } from '../api/routes/queues.routes';
@@ -17,6 +18,7 @@ import { Quota } from '../quota/quota';
 import { mountAdminRoutes } from './admin-routes';
 import { Deploys } from './deploys';
 import type { DeadLetters } from './dead-letters';
+import { LedgerWatch } from './ledger-watch';
 import { HttpFront } from './http-front';
 import { alertedInbox } from './inbox-alerts';
 import { keepFailuresIn } from './input';
@@ -98,6 +100,12 @@ function createRuntime(RED: NodeRED): SluiceRuntime {
   });
   const metrics = createMetrics({ aliases: settings.metricAliases });
   const alerts = createAlerts(RED, metrics);
+  const ledger = new LedgerWatch(registry, alerts, () => performance.now());
+  metrics.watchLedger(() => ledgerDocument(registry.sources).sources);
+  setInterval(() => {
+    ledger.look();
+    alerts.check();
+  }, ALERT_CHECK_MS).unref();
   const runtimePlace = alerts.place({ id: 'runtime', name: 'the runtime', type: PART_OF_RUNTIME });
   lineage.onLate(
     lateSendReporter({
@@ -145,7 +153,7 @@ function createRuntime(RED: NodeRED): SluiceRuntime {
 
 function createAlerts(RED: NodeRED, metrics: Metrics): AlertCentre {
   const levels = { info: 'info', warning: 'warn', critical: 'error' } as const;
-  const alerts = new AlertCentre({
+  return new AlertCentre({
     now: () => performance.now(),
     wallClock: Date.now,
     translate: (key, values) => RED._(key, values),
@@ -154,6 +162,4 @@ function createAlerts(RED: NodeRED, metrics: Metrics): AlertCentre {
     raised: (level) => metrics.alertRaised(level),
     dropped: (place, reason, records) => metrics.recordsDropped(place, reason, records),
   });
-  setInterval(() => alerts.check(), ALERT_CHECK_MS).unref();
-  return alerts;
 }

@@ -8,11 +8,13 @@
 import { Alarm } from '../alert/alarm';
 import type { FullPolicy, Hold, Sink, SinkStatus } from '../delivery/contract';
 import { refusalRetrySecs } from '../delivery/retry';
+import { EMPTY_ACCOUNT, type Account } from '../delivery/ledger';
 import type { DeliveryError } from '../errors/errors';
 import type { QueueReading } from '../metrics/queue-gauges';
 import { Quota } from '../quota/quota';
 import { AppendWindow } from './append-window';
 import type { AppendResult, QueueStore } from './contract';
+import { tallyOf } from './tally';
 import { FlowRate, secsToFull } from './flow-rate';
 import { refusedByQueue, type QueueRefusal } from './push-queue-refusals';
 import { statusOfQueue } from './push-queue-status';
@@ -128,6 +130,8 @@ export class PushQueue implements Sink {
     this.#failed = false;
     this.#fault = undefined;
     this.#evictedSeen = store.counts().evictedTotal;
+    // From now on, though nothing has happened yet: what is in it is carried over.
+    tallyOf(store);
     this.#trimmedSeen = store.counts().deadTrimmedTotal;
     const removals = [
       store.onChange(() => this.#sync()),
@@ -178,6 +182,7 @@ export class PushQueue implements Sink {
       const result = await this.#window.follow(bytes, append);
       if (!result.duplicate) {
         this.#stored += 1;
+        tallyOf(store).tally.accepted += 1;
         this.#inflow.add(bytes);
       }
       return result;
@@ -219,6 +224,22 @@ export class PushQueue implements Sink {
   countDelivered(bytes: number): void {
     this.#delivered += 1;
     this.#outflow.add(bytes);
+    if (this.#store) tallyOf(this.#store).tally.delivered += 1;
+  }
+
+  /** Counts a record that left for the dead letters. */
+  countDead(): void {
+    if (this.#store) tallyOf(this.#store).tally.dead += 1;
+  }
+
+  /** The ledger of its records; `inFlight` of them are out for delivery. */
+  account(inFlight: number): Account {
+    if (!this.#store) return EMPTY_ACCOUNT;
+    const { tally, evictedBefore } = tallyOf(this.#store);
+    const { records, evictedTotal } = this.#store.counts();
+    const out = Math.min(records, inFlight);
+    const evicted = evictedTotal - evictedBefore;
+    return { ...EMPTY_ACCOUNT, ...tally, evicted, in_flight: out, queued: records - out };
   }
 
   /** For the queue gauges of the metrics. */

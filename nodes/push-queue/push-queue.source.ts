@@ -1,5 +1,6 @@
 import { pushPlace } from '#lib/dead-letter/contract';
 import type { Source } from '#lib/delivery/contract';
+import type { Account } from '#lib/delivery/ledger';
 import type { Verdict } from '#lib/delivery/verdict';
 import type { SluiceRuntime } from '#lib/node-red/runtime';
 import type { Message, RuntimeNode } from '#lib/node-red/types';
@@ -113,6 +114,10 @@ export class PushQueueOutput implements Source {
     return { state: this.state ?? 'opening', in_flight: this.inFlight };
   }
 
+  account(): Account {
+    return this.#options.queue.account(this.inFlight);
+  }
+
   /** As configured, else enough for the largest batch behind it: one under way while the next one is gathered. */
   #maxInFlight(): number {
     const { config, runtime } = this.#options;
@@ -176,6 +181,7 @@ export class PushQueueOutput implements Source {
     log.attempt(verdict);
     if (settlement.outcome === 'done') queue.countDelivered(lease.record.byteLength);
     if (settlement.outcome !== 'dead') return;
+    queue.countDead();
     log.dead(lease.seq, settlement.reason, settlement.code);
     this.#emitDead(lease, { reason: settlement.reason, code: settlement.code });
   }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { StatusDocument } from '#lib/api/status-document';
+import { EMPTY_ACCOUNT } from '#lib/delivery/ledger';
 import { fingerprint, lookOf } from '#nodes/delivery-status/delivery-status.status';
 
 const withSinks = (...sinks: Record<string, unknown>[]): StatusDocument => ({
@@ -7,6 +8,7 @@ const withSinks = (...sinks: Record<string, unknown>[]): StatusDocument => ({
   sinks,
   sources: [],
   engine: { webhooks: [], stats: { backpressured: 0, backpressure_lost: 0, late_sends: 0 } },
+  ledger: { total: { ...EMPTY_ACCOUNT, difference: 0 }, sources: [] },
   alerts: [],
 });
 

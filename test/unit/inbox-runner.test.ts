@@ -1,3 +1,4 @@
+import { newTally } from '#lib/delivery/ledger';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { refuse, type Admission } from '#lib/delivery/admission';
 import type { Hold } from '#lib/delivery/contract';
@@ -124,6 +125,7 @@ describe('the runner of accepted records', () => {
           delivered.push({ key: record.key, attempt });
           return verdictOf(record, attempt);
         },
+        tally: newTally(),
         random: () => 0,
         report: (error) => reports.push(error.message),
       },

@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { STAGES } from '#lib/errors/stages';
 import { createMetrics } from '#lib/metrics/metrics';
-import { BRIDGE_GAUGES, COUNTERS, HISTOGRAMS, QUEUE_GAUGES, ROUTING_GAUGES } from '#lib/metrics/names';
+import {
+  BRIDGE_GAUGES,
+  COUNTERS,
+  HISTOGRAMS,
+  LEDGER_GAUGES,
+  QUEUE_GAUGES,
+  ROUTING_GAUGES,
+} from '#lib/metrics/names';
 import cases from '../cases/prometheus.json';
 import { alertsFor } from '../harness/alerts';
 import { readMetrics, valueOf } from '../harness/prometheus';
@@ -97,10 +104,18 @@ describe('names of metrics', () => {
     metrics.declareSource('orders');
     metrics.declareSink('rest');
     metrics.declareRule('Orders');
+    metrics.watchLedger(() => [{ name: 'orders', difference: 0 }]);
     const text = await metrics.render();
     readMetrics(text);
     const helped = [...text.matchAll(/^# HELP (\S+)/gm)].map(([, name]) => name);
-    const expected = [COUNTERS, HISTOGRAMS, QUEUE_GAUGES, ROUTING_GAUGES, BRIDGE_GAUGES].flatMap(namesIn);
+    const expected = [
+      COUNTERS,
+      HISTOGRAMS,
+      QUEUE_GAUGES,
+      ROUTING_GAUGES,
+      BRIDGE_GAUGES,
+      LEDGER_GAUGES,
+    ].flatMap(namesIn);
     expect(helped.toSorted()).toEqual(expected.toSorted());
     expect(expected).toEqual(expect.arrayContaining(ALIASES));
   });

@@ -5,7 +5,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { inventoryOfFlows } from '#lib/cli/inventory';
 import { grafanaDashboard } from '#lib/metrics/grafana-dashboard';
-import { BRIDGE_GAUGES, COUNTERS, HISTOGRAMS, QUEUE_GAUGES, ROUTING_GAUGES } from '#lib/metrics/names';
+import {
+  BRIDGE_GAUGES,
+  COUNTERS,
+  HISTOGRAMS,
+  LEDGER_GAUGES,
+  QUEUE_GAUGES,
+  ROUTING_GAUGES,
+} from '#lib/metrics/names';
 import { alertRules, rulesAsYaml } from '#lib/metrics/prometheus-rules';
 import { sluice } from '../harness/cli';
 
@@ -35,7 +42,7 @@ interface Panel {
 }
 
 const known = new Set(
-  [COUNTERS, HISTOGRAMS, QUEUE_GAUGES, ROUTING_GAUGES, BRIDGE_GAUGES]
+  [COUNTERS, HISTOGRAMS, QUEUE_GAUGES, ROUTING_GAUGES, BRIDGE_GAUGES, LEDGER_GAUGES]
     .flatMap((table) => Object.values(table))
     .flatMap(({ name }) => [name, `${name}_bucket`]),
 );

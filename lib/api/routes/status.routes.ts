@@ -21,6 +21,19 @@ const PUSH_QUEUE = object({
 });
 const NOTES = array(object({ id: text, type: text, why: text }));
 
+const ACCOUNT = object({
+  carried: count,
+  accepted: count,
+  delivered: count,
+  returned: count,
+  queued: count,
+  in_flight: count,
+  dead: count,
+  dropped: count,
+  evicted: count,
+  difference: { type: 'integer' },
+});
+
 const STATUS: Schema = object(
   {
     ready: flag,
@@ -30,6 +43,7 @@ const STATUS: Schema = object(
       webhooks: array(object({ ...MEMBER, path: text, accepted: count, backpressured: count })),
       stats: object({ backpressured: count, backpressure_lost: count, late_sends: count }),
     }),
+    ledger: object({ total: ACCOUNT, sources: array(ACCOUNT) }),
     alerts: array(
       object({ kind: text, what: text, level: LEVEL, place: object({ id: text, name: text, type: text }) }),
     ),
