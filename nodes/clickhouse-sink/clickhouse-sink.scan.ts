@@ -24,6 +24,9 @@ import {
 import { ANYTHING, nameOf, type ValueCheck } from './clickhouse-sink.types';
 
 const NULL = 0x6e;
+const LINE_FEED = 0x0a;
+const RETURN = 0x0d;
+const SPACE = 0x20;
 const twice = (key: string) => new RowFault(`the key ${nameOf(key)} is there twice in one object`);
 
 function throwProblem(problem: string | undefined): void {
@@ -104,7 +107,7 @@ export interface ScannedColumn {
 export interface ScannedRow {
   /** The first key that is no column, if there is one. */
   readonly stray: string | undefined;
-  /** The row as the server takes it: without columns that it computes itself. */
+  /** The row as the server takes it: on one line, without columns that it computes itself. */
   readonly bytes: Buffer;
 }
 
@@ -140,7 +143,7 @@ export class RowScanner {
     const stray = keys.find(({ column }) => !column)?.key;
     return {
       stray: stray === undefined ? undefined : nameOf(stray),
-      bytes: keys.some(({ column }) => column?.isComputed) ? withoutComputed(bytes, keys) : bytes,
+      bytes: onOneLine(keys.some(({ column }) => column?.isComputed) ? withoutComputed(bytes, keys) : bytes),
     };
   }
 
@@ -190,6 +193,12 @@ function nextMember(bytes: Buffer, end: number): number {
 function endRow(bytes: Buffer, end: number): void {
   const at = skipSpace(bytes, end);
   if (at < bytes.length) throw new RowFault(`the payload has something behind its object, at byte ${at}`);
+}
+
+/** Line breaks of a JSON text are white space wherever they stand: in its texts they are escaped. */
+function onOneLine(bytes: Buffer): Buffer {
+  if (!bytes.includes(LINE_FEED) && !bytes.includes(RETURN)) return bytes;
+  return Buffer.from(bytes.map((byte) => (byte === LINE_FEED || byte === RETURN ? SPACE : byte)));
 }
 
 /** The row without the columns that the server computes. */

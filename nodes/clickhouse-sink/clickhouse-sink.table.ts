@@ -12,8 +12,13 @@ export interface Table {
 
 const TOKEN = 'insert_deduplication_token';
 const SETTINGS = [
-  ...[TOKEN, 'insert_deduplicate', 'deduplicate_blocks_in_dependent_materialized_views'],
-  ...['async_insert', 'input_format_skip_unknown_fields'],
+  TOKEN,
+  'insert_deduplicate',
+  // Above insert_deduplicate since 26.
+  'deduplicate_insert',
+  'deduplicate_blocks_in_dependent_materialized_views',
+  'async_insert',
+  'input_format_skip_unknown_fields',
 ];
 
 /** A key that the operator lets the server leave out. */

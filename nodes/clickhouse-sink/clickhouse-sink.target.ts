@@ -172,11 +172,11 @@ export class ClickHouseTarget implements BatchTarget<ClickHouseRow> {
       ...(this.options.dedup && knownSettings.has('insert_deduplication_token')
         ? {
             insert_deduplication_token: token,
-            insert_deduplicate: 1,
+            ...{ insert_deduplicate: 1, deduplicate_insert: 'enable' },
             // Else a batch that the table has already never reaches a view that missed it.
             deduplicate_blocks_in_dependent_materialized_views: 1,
           }
-        : { insert_deduplicate: 0 }),
+        : { insert_deduplicate: 0, deduplicate_insert: 'disable' }),
       // Only a synchronous insert is confirmed when it is stored, and deduplicated by its token.
       async_insert: 0,
       input_format_skip_unknown_fields: 0,

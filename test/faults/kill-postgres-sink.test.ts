@@ -4,13 +4,13 @@ import type { FlowNode } from '../harness/node-red';
 import { findPostgres, startPostgres, type PostgresInstance } from '../harness/postgres';
 import { tab } from '../harness/probe';
 import { randomFrom, type SeededRandom } from '../harness/random';
-import { prepareHook, startSenders, type Senders } from '../harness/senders';
+import type { Senders } from '../harness/senders';
 import { entryOf, readStatus } from '../harness/status';
+import { sendUnderKills } from '../harness/under-kills';
 import { waitFor } from '../harness/wait';
 import { webhook } from '../harness/webhook';
 
 const WEBHOOKS = 6000;
-const CONNECTIONS = 32;
 const KILLS = 4;
 const BATCH_ROWS = 100;
 /** Records of the queue that are out at once. */
@@ -51,31 +51,11 @@ describe.skipIf(!programs)('O52 webhooks through a push-queue into PostgreSQL', 
     },
   ];
 
-  /** Sends all webhooks, calls `kill` as many times as it should at random moments meanwhile, and waits until all is stored. */
-  async function runUnderKills(running: () => ChildNodeRed, random: () => number, kill: () => Promise<void>) {
-    const hooks = Array.from({ length: WEBHOOKS }, (_, index) => {
-      const record = `record-${index}`;
-      return prepareHook('orders', record, { record, filler: 'x'.repeat(100 + (index % 400)) });
+  const runUnderKills = (running: () => ChildNodeRed, random: () => number, kill: () => Promise<void>) =>
+    sendUnderKills({
+      ...{ running, random, kill, kills: KILLS, webhooks: WEBHOOKS },
+      onSenders: (started) => (senders = started),
     });
-    let killAt = Infinity;
-    let moment = () => {};
-    senders = startSenders(running().port, CONNECTIONS, hooks, (count) => {
-      if (count === killAt) moment();
-    });
-    const { finished, accepted } = senders;
-    for (let killed = 0; killed < KILLS; killed += 1) {
-      const reached = new Promise<void>((resolve) => (moment = resolve));
-      killAt = accepted.size + 100 + Math.floor((random() * WEBHOOKS) / KILLS / 2);
-      await Promise.race([reached, finished]);
-      await kill();
-    }
-    await finished;
-    const entry = (id: string) => entryAt(running(), id);
-    await waitFor('an empty queue', async () => (await entry('queue'))['records'] === 0, 90_000);
-    expect(accepted.size).toBe(WEBHOOKS);
-    expect(await entry('queue')).toMatchObject({ dead: 0, dropped: 0 });
-    expect(await entry('sink')).toMatchObject({ dropped: 0, failed: 0, backlog: 0 });
-  }
 
   async function stored({ seed }: SeededRandom, what: string) {
     const [found] = await server.query(

@@ -32,7 +32,7 @@ describe('the scanner of rows', () => {
           for (const one of records) {
             const text = JSON.stringify(one, null, indent);
             expect(problemOf(scanner, text), text).toBe('');
-            expect(scanner.scan(Buffer.from(text)).bytes.toString()).toBe(text);
+            expect(scanner.scan(Buffer.from(text)).bytes.toString()).toBe(text.replaceAll('\n', ' '));
           }
         },
       ),
