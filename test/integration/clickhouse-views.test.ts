@@ -52,6 +52,18 @@ describe.skipIf(!hasClickHouse('modern'))('a ClickHouse sink whose table feeds a
     expect(await stored('y')).toEqual([1, 2, 3, 4]);
   });
 
+  it('N1 stores equal records as often as they come, with tokens and without', async () => {
+    for (const dedup of [true, false]) {
+      await server.query('DROP TABLE IF EXISTS x');
+      await createTable(100);
+      const made = clickhouseSink(server, 1, { dedup });
+      const outcomes = await Promise.all(made.deliver([{ id: 1 }, { id: 1 }, { id: 1 }]));
+      expect(outcomes).toEqual(['done', 'done', 'done']);
+      expect(await stored('x'), dedup ? 'with a token' : 'without a token').toEqual([1, 1, 1]);
+      await made.close();
+    }
+  });
+
   it('takes the batch apart where the table can not tell that it comes again: trying for ever would store it for ever', async () => {
     await createTable(0);
     await createView('toUInt8');
