@@ -100,6 +100,40 @@ describe('what sources give up', () => {
     expect(received('sink')).toMatchObject([{ payload: { n: 1 } }]);
   });
 
+  it('tells a failure once, however often another branch has the record tried again', async () => {
+    await nodeRed.deploy([
+      tab('again'),
+      queue('q', { z: 'again', queue: 'again', wires: [['step', 'sink'], []], ...FAST }),
+      step('step', [], { z: 'again' }),
+      probe('sink', 'again'),
+      dlq('dlq', { z: 'again' }, ['audit']),
+      probe('audit', 'again'),
+    ]);
+    nodeRed.node<ProbeSink>('sink').finish = (_msg, _send, done) =>
+      done(received('sink').length < 4 ? new Error('down') : undefined);
+    await put({ fail: 'SqlEval', n: 1 });
+    await waitFor('the queue to be empty', async () => (await sink('q'))['records'] === 0);
+    expect(received('sink').length).toBeGreaterThanOrEqual(4);
+    expect(await lettersOf(nodeRed, { rule: 'again' })).toHaveLength(1);
+    expect(received('audit')).toHaveLength(1);
+    expect(deadLettersOf(nodeRed).room.rules.of('again').total).toBe(1);
+  });
+
+  it('DL-09 keeps an accepted record that looks like a dead letter, and sends it on no more', async () => {
+    await nodeRed.deploy([
+      tab('lookalike'),
+      queue('q', { z: 'lookalike', queue: 'lookalike', wires: [['step'], []], ...FAST }),
+      step('step', [], { z: 'lookalike' }),
+      dlq('dlq', { z: 'lookalike' }, ['audit']),
+      probe('audit', 'lookalike'),
+    ]);
+    await put({ rule_id: 'x', stage: 'SqlEval', stage_code: 2, timestamp: 1, error: 'e', fail: 'SqlEval' });
+    await waitFor('the queue to be empty', async () => (await sink('q'))['records'] === 0);
+    expect(await lettersOf(nodeRed, { rule: 'lookalike' })).toMatchObject([{ state: 'open' }]);
+    expect(received('audit')).toHaveLength(0);
+    expect(deadLettersOf(nodeRed).room.rules.of('lookalike').sinkFailures).toBe(1);
+  });
+
   it('on a tab that only counts, a queue’s record is kept all the same: its origin was told that it is safe', async () => {
     await nodeRed.deploy([
       tab('counting'),
