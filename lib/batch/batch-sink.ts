@@ -131,16 +131,17 @@ export class BatchSink<Value> implements Sink {
   }
 
   /** Resolves when the destination has confirmed the row. Rejects with a DeliveryError. */
-  deliver(row: BatchRow<Value>): Promise<void> {
+  deliver({ id, value, bytes, source }: BatchRow<Value>): Promise<void> {
     if (this.#state !== 'open') return Promise.reject(aborted());
     if (!this.#backlog.reserve((evicted) => this.#evict(evicted))) {
       this.countBlocked(1);
-      this.metrics.recordsRefused(row.source, this.name);
+      this.metrics.recordsRefused(source, this.name);
       return Promise.reject(this.#refusal());
     }
     return new Promise((resolve, reject) => {
-      this.#backlog.add({ ...row, since: performance.now(), resolve, reject });
-      this.#bytes += row.bytes;
+      // Field by field: a spread costs as much as all the rest.
+      this.#backlog.add({ id, value, bytes, source, since: performance.now(), resolve, reject });
+      this.#bytes += bytes;
       if (!this.#timer || this.#isFull) this.#pump();
     });
   }
