@@ -1,7 +1,8 @@
 /** What every node that stores records in batches shares: membership in the registry, input, status, alerts, close. */
 import { ulid } from 'ulid';
-import { BatchSink, type BatchSinkOptions } from '../batch/batch-sink';
+import { BatchSink } from '../batch/batch-sink';
 import type { BatchTarget } from '../batch/contract';
+import { backlogRowsOf, type BatchSinkConfig } from '../config/batch-sink';
 import type { Delivered } from '../delivery/stamp';
 import { ConfigError } from '../errors/errors';
 import { faultText } from './fault-text';
@@ -11,19 +12,6 @@ import { statusLine } from './status';
 import type { Message, NodeRED, RuntimeNode, Send } from './types';
 
 const SHOW_INTERVAL_MS = 2000;
-/** The default bound of a backlog: twenty batches, and no less than this. */
-const MIN_BACKLOG_ROWS = 10_000;
-
-/** Saved properties that all such nodes have. */
-export interface BatchSinkConfig {
-  readonly name: string;
-  readonly batchRows: number;
-  readonly batchMs: number;
-  readonly batchBytes: number;
-  /** 0: max(batchRows * 20, 10000). */
-  readonly maxBacklogRows: number;
-  readonly onFull: BatchSinkOptions['policy'];
-}
 
 /** A message as a row. */
 export interface RowOfMessage<Value> {
@@ -42,9 +30,6 @@ export interface BatchSinkParts<Value> {
   /** Throws a permanent DeliveryError for a message that makes no row. */
   readonly rowOf: (msg: Message) => RowOfMessage<Value>;
 }
-
-export const backlogRowsOf = ({ maxBacklogRows, batchRows }: BatchSinkConfig) =>
-  maxBacklogRows > 0 ? maxBacklogRows : Math.max(batchRows * 20, MIN_BACKLOG_ROWS);
 
 /**
  * What a server's configuration node offers under `property`. Throws ConfigError for one that isn't there, else what that

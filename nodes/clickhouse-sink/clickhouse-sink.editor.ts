@@ -1,3 +1,4 @@
+import { backlogRowsOf } from '../../lib/config/batch-sink';
 import { defineNode } from '../../lib/editor/define-node';
 import { fields, problemsOf } from './clickhouse-sink.config';
 
@@ -10,9 +11,8 @@ defineNode('clickhouse-sink', {
   outputs: 1,
   label: ({ table }) => table,
   onOpen(form) {
-    form.onChange(() => {
-      const { batchRows } = form.config();
-      form.setText('backlog', String(Math.max(batchRows * 20, 10_000)));
-    });
+    form.onChange(() =>
+      form.setText('backlog', String(backlogRowsOf({ ...form.config(), maxBacklogRows: 0 }))),
+    );
   },
 });
