@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readConfig } from '#lib/config/read-config';
-import { backlogRowsOf } from '#lib/node-red/batch-sink-node';
+import { backlogRowsOf } from '#lib/config/batch-sink';
 import * as clickhouse from '#nodes/clickhouse-sink/clickhouse-sink.config';
 import * as postgres from '#nodes/postgres-sink/postgres-sink.config';
 
