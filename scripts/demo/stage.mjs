@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startChild } from '../node-red/child.mjs';
 import { freePort } from '../node-red/ports.mjs';
+import { untilReady } from '../node-red/ready.mjs';
 import { prepareUserDir, writeFlows } from '../node-red/user-dir.mjs';
 import { inRoot } from '../paths.mjs';
 import { demoFlow, HOOK } from './flow.mjs';
@@ -45,6 +46,7 @@ export async function setUp(secret) {
 
   let destination = await startDestination(destinationPort, noted);
   let nodeRed = await startNodeRed();
+  await untilReady(nodeRed.url);
 
   return {
     url: `http://127.0.0.1:${port}/api/hooks/${HOOK}`,

@@ -4,7 +4,7 @@ import { inRoot } from '../paths.mjs';
 import { runNpm } from '../process.mjs';
 import { startWaiting } from '../terminal/waiting.mjs';
 import { isLink } from './link.mjs';
-import { NATIVE_ADVICE } from './native-module.mjs';
+import { buildAdvice, buildEnv, sameCommand } from './native-build.mjs';
 
 /**
  * @typedef {{ version?: string, optional?: boolean, devOptional?: boolean, peer?: boolean, link?: boolean }} LockedPackage
@@ -54,6 +54,7 @@ export async function ensureInstalled() {
   }
   const waiting = startWaiting('Installing packages (npm ci), a minute or two the first time');
   const { code, output } = await runNpm(['ci', '--no-audit', '--no-fund', '--foreground-scripts'], {
+    env: buildEnv(),
     onOutput: (text) => {
       if (COMPILES.test(text))
         waiting.goOn(
@@ -68,6 +69,8 @@ export async function ensureInstalled() {
   }
   console.error(output.trimEnd());
   console.error('\nnpm ci failed; its output is above.');
-  if (/better-sqlite3|node-gyp|prebuild-install/.test(output)) console.error(NATIVE_ADVICE.build);
+  if (/better-sqlite3|node-gyp|prebuild-install/.test(output)) console.error(buildAdvice(output));
+  // npm ci takes back what it had installed, so that a rebuild alone would find nothing.
+  console.error(`Then run:  ${sameCommand()}  again`);
   return false;
 }

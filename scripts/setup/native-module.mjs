@@ -2,20 +2,9 @@ import { inRoot } from '../paths.mjs';
 import { runNode, runNpm } from '../process.mjs';
 import { startWaiting } from '../terminal/waiting.mjs';
 import { isLink } from './link.mjs';
+import { buildAdvice, buildEnv, sameCommand } from './native-build.mjs';
 
 const REBUILD = 'npm rebuild better-sqlite3';
-
-/** What to do about better-sqlite3, the one dependency with compiled code. */
-export const NATIVE_ADVICE = {
-  build:
-    'The queue is kept by better-sqlite3. No prebuilt binary could be had for this machine, so it has to be compiled:\n' +
-    '  Debian, Ubuntu:  sudo apt-get install python3 make g++\n' +
-    '  Fedora:          sudo dnf install python3 make gcc-c++\n' +
-    '  Alpine:          apk add python3 make g++\n' +
-    '  macOS:           xcode-select --install\n' +
-    `Then run:  ${REBUILD}`,
-  rebuild: `Run:  ${REBUILD}`,
-};
 
 const PROBE = "new (require('better-sqlite3'))(':memory:').close()";
 
@@ -31,7 +20,7 @@ export function reasonOf(output) {
     return `better-sqlite3 was built for another version of Node.js than this one (${process.version}).`;
   }
   const cause = output.split('\n').find((line) => line.includes('Error'));
-  return `better-sqlite3 cannot be loaded: ${cause?.trim() ?? 'the probe ended without a message'}`;
+  return `better-sqlite3 cannot be loaded: ${cause?.trim().replace(/:$/, '') ?? 'the probe ended without a message'}`;
 }
 
 /** Rebuilds a module that doesn't load, which is all that a change of Node.js needs. Returns false after saying why not. */
@@ -40,17 +29,18 @@ export async function ensureNativeModule() {
   if (code === 0) return true;
   console.error(reasonOf(output));
   if (isLink(inRoot('node_modules'))) {
-    console.error(`node_modules is a link. ${NATIVE_ADVICE.rebuild}  where it points to.`);
+    console.error(`node_modules is a link. Run:  ${REBUILD}  where it points to.`);
     return false;
   }
   const waiting = startWaiting(`Rebuilding it (${REBUILD})`);
-  const rebuilt = await runNpm(['rebuild', 'better-sqlite3', '--foreground-scripts']);
+  const rebuilt = await runNpm(['rebuild', 'better-sqlite3', '--foreground-scripts'], { env: buildEnv() });
   const seconds = waiting.end();
   if (rebuilt.code === 0 && (await probe()).code === 0) {
     console.log(`Rebuilt in ${seconds} s; it works.`);
     return true;
   }
   console.error(rebuilt.output.trimEnd());
-  console.error(`\n${REBUILD} did not help; its output is above.\n${NATIVE_ADVICE.build}`);
+  console.error(`\n${REBUILD} did not help; its output is above.\n${buildAdvice(rebuilt.output)}`);
+  console.error(`Then run:  ${sameCommand()}`);
   return false;
 }

@@ -1,21 +1,20 @@
 import { mkdir } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { inRoot } from '../paths.mjs';
 import { prepare } from '../setup/prepare.mjs';
 import { colours } from '../terminal/colour.mjs';
 import { startWaiting } from '../terminal/waiting.mjs';
 import { startChild } from '../node-red/child.mjs';
 import { isFree } from '../node-red/ports.mjs';
+import { untilReady } from '../node-red/ready.mjs';
 import { prepareUserDir } from '../node-red/user-dir.mjs';
-import { ensureFirstFlow } from './first-flow.mjs';
+import { ensureFirstFlow, followPort } from './first-flow.mjs';
 import { findRunning, forgetRunning, noteRunning } from './running.mjs';
 import { loadSecrets } from './secrets.mjs';
 import { curlLine } from './signed-request.mjs';
 
 const DEFAULT_PORT = 1880;
-const READY_MS = 15_000;
 const SEND_LINE =
   process.platform === 'win32' ? 'npm run send -- "{\\"order\\":1002}"' : `npm run send -- '{"order":1002}'`;
 
@@ -31,29 +30,24 @@ function wantedPort() {
 }
 
 /**
- * A deploy is answered before its flows run.
- * @param {string} url of Node-RED
- */
-async function untilReady(url) {
-  const deadline = performance.now() + READY_MS;
-  while (performance.now() < deadline) {
-    const answer = await fetch(`${url}/sluice/api/status`);
-    const status = answer.ok ? /** @type {{ ready?: boolean }} */ (await answer.json()) : {};
-    if (status.ready) return;
-    await delay(50);
-  }
-  throw new Error(`Sluice is not ready ${READY_MS} ms after the flows were deployed.`);
-}
-
-/**
  * @param {ChildNodeRed} nodeRed
  * @param {import('./first-flow.mjs').FlowNode | undefined} webhook
  * @param {string} secret
+ * @param {readonly string[]} faults of nodes that can't work
  */
-function greet(nodeRed, webhook, secret) {
-  const { bold, cyan, dim, green } = colours();
-  console.log(`\n${green('Sluice runs.')}  Editor: ${bold(cyan(`${nodeRed.url}/`))}\n`);
-  if (webhook) {
+function greet(nodeRed, webhook, secret, faults) {
+  const { bold, cyan, dim, green, red } = colours();
+  const headline = faults.length === 0 ? green('Sluice runs.') : red('Node-RED runs, but not all of Sluice:');
+  const editor = `Editor: ${bold(cyan(`${nodeRed.url}/`))}`;
+  console.log(`\n${[headline, ...faults.map((fault) => `  ${fault}`)].join('\n')}  ${editor}\n`);
+  if (faults.length > 0) {
+    console.log('docs/errors.md says what each code means and what to do. Records are refused until then.');
+  } else if (!webhook) {
+    console.log(
+      'The first flow is not deployed any more: yours runs instead. To have it again, import the example quick-start\n' +
+        'in the editor (menu > Import > Examples), or delete .sluice/ and run npm start again.',
+    );
+  } else {
     const require = createRequire(inRoot('package.json'));
     const { sign } = require(inRoot('dist/lib/webhook/sign.js'));
     console.log(
@@ -82,6 +76,7 @@ function greet(nodeRed, webhook, secret) {
  */
 async function serve(userDir, port, note) {
   await prepareUserDir(userDir);
+  await followPort(userDir, port);
   const secrets = await loadSecrets(join(userDir, 'secrets.json'));
   const waiting = startWaiting('Starting Node-RED');
   let isGreeted = false;
@@ -111,9 +106,9 @@ async function serve(userDir, port, note) {
     noteRunning(note, port, [process.pid, nodeRed.pid]);
     if (!stopping) {
       const webhook = await ensureFirstFlow(nodeRed.url, nodeRed.port, secrets.webhookSecret);
-      if (webhook) await untilReady(nodeRed.url);
+      const faults = await untilReady(nodeRed.url);
       waiting.end();
-      greet(nodeRed, webhook, secrets.webhookSecret);
+      greet(nodeRed, webhook, secrets.webhookSecret, faults);
       isGreeted = true;
     }
     await nodeRed.exited;

@@ -16,6 +16,7 @@ export function colours(out = process.stdout, env = process.env) {
     bold: isColoured ? ansi(1, 22) : plain,
     dim: isColoured ? ansi(2, 22) : plain,
     green: isColoured ? ansi(32, 39) : plain,
+    red: isColoured ? ansi(31, 39) : plain,
     cyan: isColoured ? ansi(36, 39) : plain,
   };
 }

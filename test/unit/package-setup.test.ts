@@ -1,12 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runInNewContext } from 'node:vm';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { freePort } from '../../scripts/node-red/ports.mjs';
+import { faultsOf } from '../../scripts/node-red/ready.mjs';
 import {
   definitionProblems,
   evaluateDefinition,
@@ -17,8 +18,10 @@ import { lockProblems } from '../../scripts/check/lockfile.mjs';
 import { bar, resultOf } from '../../scripts/demo/report.mjs';
 import { newTally } from '../../scripts/demo/sender.mjs';
 import { COMPILES, isInstalled } from '../../scripts/setup/install.mjs';
+import { buildAdvice, buildEnv, sameCommand } from '../../scripts/setup/native-build.mjs';
 import { reasonOf } from '../../scripts/setup/native-module.mjs';
 import { isAtLeast } from '../../scripts/setup/node-version.mjs';
+import { followPort } from '../../scripts/start/first-flow.mjs';
 import { findRunning, forgetRunning, noteRunning } from '../../scripts/start/running.mjs';
 import { colours } from '../../scripts/terminal/colour.mjs';
 import { startWaiting } from '../../scripts/terminal/waiting.mjs';
@@ -96,6 +99,75 @@ describe('reasonOf', () => {
   ])('sees in %j that npm compiles', (line) => {
     expect(COMPILES.test(line)).toBe(true);
     expect(COMPILES.test('added 512 packages in 40s')).toBe(false);
+  });
+});
+
+describe('compiling the native module', () => {
+  const prefix = mkdtempSync(join(tmpdir(), 'sluice-prefix-'));
+  const node = join(prefix, 'bin/node');
+  afterAll(() => rmSync(prefix, { recursive: true }));
+
+  it('takes the headers that this Node.js came with, unless others are set', () => {
+    expect(buildEnv(node, {})).toEqual({});
+    mkdirSync(join(prefix, 'include/node'), { recursive: true });
+    writeFileSync(join(prefix, 'include/node/node.h'), '');
+    expect(buildEnv(node, {})).toEqual({ npm_config_nodedir: prefix });
+    expect(buildEnv(node, { npm_config_nodedir: '/elsewhere' })).toEqual({});
+  });
+
+  it('tells headers that cannot be downloaded from a compiler that is missing', () => {
+    expect(buildAdvice('gyp ERR! stack is related to network connectivity. In most cases you are')).toMatch(
+      /headers of Node\.js.*nodedir/s,
+    );
+    for (const output of [
+      'gyp ERR! find Python',
+      'gyp ERR! stack Error: not found: make',
+      'make: g++: No such file',
+    ])
+      expect(buildAdvice(output)).toMatch(/apt-get install python3 make g\+\+/);
+  });
+
+  it('advises the command that was given', () => {
+    expect([sameCommand('start'), sameCommand('test'), sameCommand('demo'), sameCommand('')]).toEqual([
+      'npm start',
+      'npm test',
+      'npm run demo',
+      'the same command',
+    ]);
+  });
+});
+
+describe('the first flow', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-first-'));
+  const file = join(folder, 'flows.json');
+  const urls = () => (JSON.parse(readFileSync(file, 'utf8')) as { url: string }[]).map(({ url }) => url);
+  const write = (id: string, url: string) =>
+    writeFileSync(file, JSON.stringify([{ id, type: 'rest-sink', url }]));
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it('follows Node-RED to another port', async () => {
+    await followPort(folder, 8080);
+    write('5f1c0a7e00000005', 'http://127.0.0.1:1880/demo/orders');
+    await followPort(folder, 8080);
+    expect(urls()).toEqual(['http://127.0.0.1:8080/demo/orders']);
+  });
+
+  it('keeps a URL that its user chose, and what other nodes have', async () => {
+    write('5f1c0a7e00000005', 'http://127.0.0.1:1880/orders');
+    await followPort(folder, 8080);
+    expect(urls()).toEqual(['http://127.0.0.1:1880/orders']);
+    write('another', 'http://127.0.0.1:1880/demo/orders');
+    await followPort(folder, 8080);
+    expect(urls()).toEqual(['http://127.0.0.1:1880/demo/orders']);
+  });
+});
+
+describe('faultsOf', () => {
+  it('names what cannot work once, and nothing that is only being opened', () => {
+    const queue = { name: 'orders', fault: 'ERR_SLUICE_QUEUE_LOCKED' };
+    const opening = { name: 'more', fault: 'ERR_SLUICE_QUEUE_OPENING' };
+    const status = { ready: true, sinks: [queue, opening], sources: [queue, { name: 'hook', fault: null }] };
+    expect(faultsOf(status)).toEqual(['orders: ERR_SLUICE_QUEUE_LOCKED']);
   });
 });
 
