@@ -15,8 +15,8 @@ export interface QueueFigures {
   /** Dead letters kept elsewhere. */
   readonly deadElsewhere: number;
   readonly fault: Error | undefined;
-  /** The fault is that it was never open yet. */
-  readonly isOpening: boolean;
+  /** Of its file; `opening` while it was never open yet. */
+  readonly state: 'opening' | 'open' | 'failed';
   /** Records since the node started: refused, stored, delivered, and those that could not be written. */
   readonly blocked: number;
   readonly stored: number;
@@ -32,7 +32,7 @@ export function statusOfQueue(figures: QueueFigures): SinkStatus {
   const evicted = counts?.evictedTotal ?? 0;
   return {
     queue: figures.queue,
-    state: fault === undefined ? 'open' : figures.isOpening ? 'opening' : 'failed',
+    state: figures.state,
     level,
     dropped: evicted,
     blocked,

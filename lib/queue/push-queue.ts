@@ -242,6 +242,12 @@ export class PushQueue implements Sink {
     return { ...EMPTY_ACCOUNT, ...tally, evicted, in_flight: out, queued: records - out };
   }
 
+  /** Of its file. */
+  get state(): 'opening' | 'open' | 'failed' {
+    if (this.#fault === undefined) return 'open';
+    return this.#store === undefined && !this.#failed ? 'opening' : 'failed';
+  }
+
   /** For the queue gauges of the metrics. */
   reading(): QueueReading {
     const counts = this.#store?.counts();
@@ -266,7 +272,7 @@ export class PushQueue implements Sink {
       counts: this.#store?.counts(),
       deadElsewhere: this.#options.deadLetters?.() ?? 0,
       fault: this.#fault,
-      isOpening: this.#store === undefined && !this.#failed,
+      state: this.state,
       blocked: this.#blocked,
       stored: this.#stored,
       delivered: this.#delivered,

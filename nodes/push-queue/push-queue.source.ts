@@ -111,7 +111,8 @@ export class PushQueueOutput implements Source {
   }
 
   status(): Readonly<Record<string, unknown>> {
-    return { state: this.state ?? 'opening', in_flight: this.inFlight };
+    const { state: file } = this.#options.queue;
+    return { state: this.state ?? (file === 'failed' ? file : 'opening'), in_flight: this.inFlight };
   }
 
   account(): Account {

@@ -26,6 +26,8 @@ export function statusOf(
     if (drain === 'sink_full') return ['waiting', { key: 'sinkFull', values }];
     if (drain === 'retrying') return ['waiting', { key: 'retrying', values }];
   }
+  const dead = sink['dead'];
+  if (typeof dead === 'number' && dead > 0) return ['waiting', { key: 'dead', values: { count: dead } }];
   if (untrackable > 0) return ['waiting', { key: 'untrackable', values: { count: untrackable } }];
   if (sink['records'] === 0) return ['ok', { key: 'empty' }];
   return ['ok', { key: 'holding', values }];
