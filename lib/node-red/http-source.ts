@@ -113,6 +113,8 @@ class HttpSource implements Source {
     this.name = parts.name;
     this.#untracked = new UntrackedNotice(node, runtime.registry, parts.config.treatLegacyAsDone);
     this.#warn = calmLog((text) => node.warn(text));
+    // First: it throws where another node has the path, and nothing may be claimed then.
+    this.#removals.push(runtime.front.mount(parts.path, this.#endpoint(), parts.takesId));
     if (this.#usesInbox) {
       runtime.leftBehind.takeOver(parts.path);
       this.#access = new SourceInbox(runtime.inbox, () => this.#show());
@@ -125,7 +127,6 @@ class HttpSource implements Source {
     } else {
       this.#start(undefined);
     }
-    this.#removals.push(runtime.front.mount(parts.path, this.#endpoint(), parts.takesId));
     this.#removals.push(runtime.registry.addSource(this));
     const alerts = runtime.alerts.place(this);
     alerts.expectRecords(() => this.#flow?.counters()['accepted'] ?? 0);

@@ -346,18 +346,6 @@ describe('HTTP sources in Node-RED', () => {
       expect(lines.join()).not.toContain('broken');
     });
 
-    it('of two nodes with one hook name the second shows it, the first serves', async () => {
-      const { shown, stop } = watchStatus();
-      await deploy(hook(), webhook('w2', { hook: 'w', wires: [['other']] }), probe('other'));
-      stop();
-      expect(shown.filter(({ id }) => id === 'w2').at(-1)?.status).toMatchObject({
-        fill: 'red',
-        text: 'path taken',
-      });
-      expect((await callHook(nodeRed, 'w', {})).status).toBe(200);
-      expect(nodeRed.node<ProbeSink>('other').received).toHaveLength(0);
-    });
-
     it('NR-07 a renamed hook leaves no route behind, after many deploys too', async () => {
       const layers = () =>
         (nodeRed.RED.httpNode as unknown as { _router: { stack: unknown[] } })._router.stack.length;
