@@ -56,6 +56,17 @@ export interface ParkedRecord {
   readonly record: Uint8Array;
 }
 
+/** A record that isn't delivered or dead, as it is shown to an operator. */
+export interface ListedRecord {
+  readonly seq: number;
+  /** `out` for delivery, whether it was queued or parked before. */
+  readonly state: 'queued' | 'out' | 'parked';
+  /** Unix ms of the append. */
+  readonly storedAt: number;
+  readonly attempts: number;
+  readonly record: Uint8Array;
+}
+
 /** What `leaseParked` could give out; what is in neither list is gone. */
 export interface Recalled {
   readonly leased: readonly LeasedRecord[];
@@ -117,6 +128,8 @@ export interface QueueStore {
   releaseHeld(): Promise<void>;
   /** Resolves once durable. A seq that isn't leased is ignored. */
   settle(settlement: Settlement): Promise<void>;
+  /** The oldest records, at most `limit` and as many as make up 8 MB; none of them is given out by that. */
+  list(limit: number): Promise<readonly ListedRecord[]>;
   /** Counters as of the last commit; synchronous, costs nothing. */
   counts(): QueueCounts;
   /** Unix ms of the earliest parked record that isn't held, if any. */

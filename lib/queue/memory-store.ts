@@ -5,6 +5,7 @@ import {
   type AppendOptions,
   type AppendResult,
   type LeasedRecord,
+  type ListedRecord,
   type ParkedRecord,
   type Recalled,
   type QueueCounts,
@@ -127,6 +128,18 @@ export class MemoryStore implements QueueStore {
     for (const entry of held) this.#makeDue(entry, last);
     if (held.length > 0) this.#changed();
     return Promise.resolve();
+  }
+
+  list(limit: number): Promise<readonly ListedRecord[]> {
+    if (this.#closed) return Promise.reject(closedError());
+    const stateOf = (seq: number) =>
+      this.#leased.has(seq) ? 'out' : this.#parked.has(seq) ? 'parked' : 'queued';
+    const listed: ListedRecord[] = [];
+    for (const { seq, storedAt, attempts, record } of this.#live.values()) {
+      if (listed.length >= limit) break;
+      listed.push({ seq, state: stateOf(seq), storedAt, attempts, record });
+    }
+    return Promise.resolve(listed);
   }
 
   settle(settlement: Settlement): Promise<void> {

@@ -6,7 +6,7 @@
  * given back when it says so. A producer hears of success only after the commit.
  */
 import { Alarm } from '../alert/alarm';
-import type { FullPolicy, Hold, Sink, SinkStatus } from '../delivery/contract';
+import type { FullPolicy, Hold, Sink, SinkStatus, WaitingRecord } from '../delivery/contract';
 import { refusalRetrySecs } from '../delivery/retry';
 import { EMPTY_ACCOUNT, type Account } from '../delivery/ledger';
 import type { DeliveryError } from '../errors/errors';
@@ -15,6 +15,7 @@ import { Quota } from '../quota/quota';
 import { AppendWindow } from './append-window';
 import type { AppendResult, QueueStore } from './contract';
 import { tallyOf } from './tally';
+import { waitingRecord } from './waiting-records';
 import { FlowRate, secsToFull } from './flow-rate';
 import { refusedByQueue, type QueueRefusal } from './push-queue-refusals';
 import { statusOfQueue } from './push-queue-status';
@@ -230,6 +231,18 @@ export class PushQueue implements Sink {
   /** Counts a record that left for the dead letters. */
   countDead(): void {
     if (this.#store) tallyOf(this.#store).tally.dead += 1;
+  }
+
+  /** The oldest records, for the admin API. Rejects with StoreError while the file can't be read. */
+  async waiting(
+    limit: number,
+    withPayload: boolean,
+  ): Promise<{ readonly records: readonly WaitingRecord[]; readonly total: number }> {
+    const store = this.#store;
+    if (!store) return { records: [], total: 0 };
+    const listed = await store.list(limit);
+    const records = listed.map((record) => waitingRecord(record, this.#now(), withPayload));
+    return { records, total: store.counts().records };
   }
 
   /** The ledger of its records; `inFlight` of them are out for delivery. */

@@ -3,6 +3,7 @@ import type { Database } from 'better-sqlite3';
 import { PAGE_BYTES, type DatabaseFile } from '../sqlite/database-file';
 import { checkDiskFloor } from '../sqlite/disk-floor';
 import { FileFault, faultOf, type Fault } from '../sqlite/faults';
+import { Listing } from './sqlite-listing';
 import type { Answer } from '../sqlite/worker-loop';
 import type { Stored } from './sqlite-intake';
 import { QueueRecords } from './sqlite-records';
@@ -23,6 +24,7 @@ type Outcome = Partial<Stored> & Pick<QueueReply, 'appendFault' | 'settleFault'>
 
 export class SqliteQueue {
   readonly #records: QueueRecords;
+  readonly #listing: Listing;
   readonly #upkeep: Upkeep;
   #now: number;
   /** Set when the file turned out to be damaged; then it must be replaced. */
@@ -36,6 +38,7 @@ export class SqliteQueue {
   ) {
     this.db = file.db;
     this.#records = new QueueRecords(file.db, options);
+    this.#listing = new Listing(file.db);
     this.#upkeep = new Upkeep(file);
     this.#now = options.now + this.#records.clockBackMs(options.now);
     this.#noteTime(options.now);
@@ -48,13 +51,13 @@ export class SqliteQueue {
     const outcomes = this.#write(batches);
     const given = batches.map((batch) => this.#lease(batch));
     if (this.#records.leasesChanged) this.#noteLeases();
-    const reading = batches.map((batch) => this.#read(batch));
+    const reading = batches.map((batch) => ({ reads: this.#read(batch), lists: this.#list(batch) }));
     const state = this.state;
     return batches.map((_, index) => {
       const { leases: leased, later } = given[index] ?? {};
       const outcome = outcomes[index];
-      const reads = reading[index];
-      const reply = { ...outcome, firstSeq: outcome?.firstSeq ?? 0, state, leases: leased, later, reads };
+      const looks = reading[index];
+      const reply = { ...outcome, firstSeq: outcome?.firstSeq ?? 0, state, leases: leased, later, ...looks };
       return { reply, transfer: leased?.filter((lease) => lease instanceof ArrayBuffer) ?? [] };
     });
   }
@@ -263,6 +266,16 @@ export class SqliteQueue {
     return reads?.map(({ afterSeq, limit }) => {
       try {
         return this.#records.parkedAfter(afterSeq, limit);
+      } catch (error) {
+        return this.#note(error);
+      }
+    });
+  }
+
+  #list({ lists }: QueueBatch): QueueReply['lists'] {
+    return lists?.map((limit) => {
+      try {
+        return this.#listing.oldest(limit, (seq) => this.#records.isOut(seq));
       } catch (error) {
         return this.#note(error);
       }

@@ -83,6 +83,10 @@ export class QueueRecords {
     return this.#out.recall(seqs, now);
   }
 
+  isOut(seq: number): boolean {
+    return this.#leases.has(seq);
+  }
+
   parkedAfter(seq: number, limit: number): readonly ParkedRecord[] {
     return this.#parked.after(seq, limit, this.#leases);
   }

@@ -11,6 +11,7 @@ import type {
   AppendOptions,
   AppendResult,
   LeasedRecord,
+  ListedRecord,
   ParkedRecord,
   QueueStore,
   Recalled,
@@ -152,6 +153,11 @@ class WorkerStore implements SqliteStore {
     return this.#gather().readParked({ afterSeq: seq, limit });
   }
 
+  list(limit: number): Promise<readonly ListedRecord[]> {
+    if (this.#closed) return Promise.reject(this.#error({ kind: 'closed', detail: '' }));
+    return this.#gather().list(limit);
+  }
+
   releaseHeld(): Promise<void> {
     if (this.#closed) return Promise.reject(this.#error({ kind: 'closed', detail: '' }));
     return this.#gather().releaseHeld();
@@ -268,11 +274,15 @@ class WorkerStore implements SqliteStore {
     return error;
   }
 
-  #answerReads(turn: Turn, { reads = [] }: QueueReply): StoreError | undefined {
+  #answerReads(turn: Turn, { reads = [], lists = [] }: QueueReply): StoreError | undefined {
     let error: StoreError | undefined;
     for (const [index, found] of reads.entries()) {
       if ('kind' in found) turn.readFailed(index, (error = this.#error(found)));
       else turn.found(index, found);
+    }
+    for (const [index, listed] of lists.entries()) {
+      if ('kind' in listed) turn.listFailed(index, (error = this.#error(listed)));
+      else turn.listed(index, listed);
     }
     return error;
   }

@@ -1,5 +1,12 @@
 /** What came in within one turn of the event loop, and who waits for it. */
-import type { AppendOptions, AppendResult, LeasedRecord, ParkedRecord, Settlement } from './contract';
+import type {
+  AppendOptions,
+  AppendResult,
+  LeasedRecord,
+  ListedRecord,
+  ParkedRecord,
+  Settlement,
+} from './contract';
 import {
   writeFrames,
   type AppendBatch,
@@ -40,6 +47,8 @@ export class Turn {
   readonly #requests: LeaseRequest[] = [];
   readonly #leases: Outcome<LeasedRecord[]>[] = [];
   readonly #reads: ParkedRead[] = [];
+  readonly #lists: number[] = [];
+  readonly #listed: Outcome<readonly ListedRecord[]>[] = [];
   readonly #found: Outcome<readonly ParkedRecord[]>[] = [];
   #releasesHeld = false;
   /** Asked for by seq and given out later. */
@@ -75,6 +84,13 @@ export class Turn {
     return found.promise;
   }
 
+  list(limit: number): Promise<readonly ListedRecord[]> {
+    this.#lists.push(limit);
+    const listed = new Outcome<readonly ListedRecord[]>();
+    this.#listed.push(listed);
+    return listed.promise;
+  }
+
   releaseHeld(): Promise<void> {
     this.#releasesHeld = true;
     return this.#settled.promise;
@@ -95,6 +111,7 @@ export class Turn {
       settlements: others.length > 0 ? others : undefined,
       leases: this.#requests.length > 0 ? this.#requests : undefined,
       reads: this.#reads.length > 0 ? this.#reads : undefined,
+      lists: this.#lists.length > 0 ? this.#lists : undefined,
       releaseHeld: this.#releasesHeld || undefined,
     };
     return { batch, transfer: append ? [append.frames] : [] };
@@ -132,11 +149,19 @@ export class Turn {
     this.#found[index]?.reject(error);
   }
 
+  listed(index: number, records: readonly ListedRecord[]): void {
+    this.#listed[index]?.resolve(records);
+  }
+
+  listFailed(index: number, error: Error): void {
+    this.#listed[index]?.reject(error);
+  }
+
   /** Rejects the appends, the settlements, and what would have been read, where there is an error. */
   fail(append: Error | undefined, settle: Error | undefined, read: Error | undefined): void {
     if (append) this.#stored.reject(append);
     if (settle) this.#settled.reject(settle);
-    if (read) for (const caller of [...this.#leases, ...this.#found]) caller.reject(read);
+    if (read) for (const caller of [...this.#leases, ...this.#found, ...this.#listed]) caller.reject(read);
   }
 
   #packAppends(): AppendBatch | undefined {

@@ -3,7 +3,7 @@
  * `u32le length · record`, which is transferred, not copied; the same frames are what a chunk stores.
  */
 import type { Fault } from '../sqlite/faults';
-import type { LeasedRecord, ParkedRecord, QueueCounts, Settlement } from './contract';
+import type { LeasedRecord, ParkedRecord, QueueCounts, Settlement, ListedRecord } from './contract';
 
 export const FRAME_BYTES = 4;
 /** Of each run of leases: first seq · count · stored at · attempts · unknowns · crashes, f64 each. */
@@ -27,6 +27,8 @@ export interface QueueBatch {
   readonly done?: Float64Array | undefined;
   readonly settlements?: readonly Settlement[] | undefined;
   readonly leases?: readonly LeaseRequest[] | undefined;
+  /** Listings of the oldest records: how many. */
+  readonly lists?: readonly number[] | undefined;
   /** Reads of parked records. */
   readonly reads?: readonly ParkedRead[] | undefined;
   readonly releaseHeld?: boolean | undefined;
@@ -65,6 +67,7 @@ export interface QueueReply {
   /** Of all lease requests: asked for by seq and given out later. */
   readonly later?: readonly number[] | undefined;
   readonly reads?: readonly (readonly ParkedRecord[] | Fault)[] | undefined;
+  readonly lists?: readonly (readonly ListedRecord[] | Fault)[] | undefined;
   /** A file or part of it that was found damaged and set aside. */
   readonly quarantined?: Fault | undefined;
 }

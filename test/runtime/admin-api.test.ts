@@ -54,11 +54,12 @@ describe('the admin API', () => {
     const ajv = new Ajv2020({ strict: true, allowUnionTypes: true });
     const ids: Record<string, string> = {
       '/api/reach/{id}': 'orders',
+      '/queues/{id}/records': 'full',
       '/rules/{id}/errors': 'tab',
     };
     const checked: string[] = [];
     for (const [path, { get: operation }] of Object.entries(document.paths)) {
-      if (path === '/queues/{id}/records' || path === '/dlq/{id}') continue;
+      if (path === '/dlq/{id}') continue;
       const schema = operation?.responses['200']?.content?.['application/json']?.schema;
       if (!schema) continue;
       const answer = await json(`/sluice${path.replace('{id}', ids[path] ?? 'none')}`);
@@ -73,9 +74,24 @@ describe('the admin API', () => {
         '/api/reach/{id}',
         '/ops/health',
         '/queues',
+        '/queues/{id}/records',
         '/openapi.json',
       ]),
     );
+  });
+
+  it('F21 lists what waits in a queue, by its id, name or file, with the payload only for who asks and may', async () => {
+    const records = async (path: string) =>
+      (await json(`/sluice/queues/${path}`)) as { total: number; records: Record<string, unknown>[] };
+    const listed = await records('full/records');
+    expect(listed).toMatchObject({
+      total: 1,
+      records: [{ state: 'queued', attempts: 0, age_secs: expect.any(Number) as number }],
+    });
+    expect(JSON.stringify(listed)).not.toContain('xxx');
+    const [shown] = (await records('full/records?payload=true')).records;
+    expect(shown?.['msg']).toMatchObject({ payload: 'x'.repeat(300) });
+    expect(await records('orders%20queue/records?limit=1')).toMatchObject({ total: 1 });
   });
 
   it('O40 O41 shows the queue with the documents’ fields, twice', async () => {

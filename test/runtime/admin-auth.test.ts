@@ -70,6 +70,7 @@ describe('with adminAuth', () => {
     '/ops/health',
     '/metrics',
     '/queues',
+    '/queues/q/records',
     '/rules',
     '/dlq',
     '/openapi.json',
