@@ -14,6 +14,7 @@ import {
   type StoredRecord,
 } from '../queue/sqlite-offline';
 import { CheckFailed } from './exit-status';
+import { queueDumpCommand } from './queue-dump.command';
 
 const FILE = ['<file>', 'the file of a queue, such as push_queue.db in the data directory'] as const;
 
@@ -82,8 +83,11 @@ async function exportRecords(file: string, { out }: { readonly out?: string }): 
 
 export function queueCommand(): Command {
   return new Command('queue')
-    .summary("check, repair or export a queue's file")
-    .description('Works on the file of a queue while no Node-RED uses it; a file in use is refused.')
+    .summary("list what waits; check, repair or export a queue's file")
+    .description(
+      'dump asks a running Node-RED; the others work on the file of a queue while none uses it, and refuse one in use.',
+    )
+    .addCommand(queueDumpCommand())
     .addCommand(
       new Command('check')
         .summary('look at everything in the file; changes nothing')

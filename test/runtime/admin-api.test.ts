@@ -199,6 +199,20 @@ describe('sluice status and health', () => {
     expect(JSON.parse((await sluice(['health', '--json'], server())).stdout)).toMatchObject({ ok: false });
   });
 
+  it('F21 queue dump lists what waits, in all queues or one, and refuses an unknown one', async () => {
+    const all = await sluice(['queue', 'dump'], server());
+    expect(all).toMatchObject({ status: 0, stderr: '' });
+    expect(all.stdout).toMatch(/push-queue orders queue: 1 waiting/);
+    const one = await sluice(['queue', 'dump', 'full', '--json', '--limit', '5'], server());
+    expect(JSON.parse(one.stdout)).toMatchObject([{ total: 1, records: [{ state: 'queued', attempts: 0 }] }]);
+    const unknown = await sluice(['queue', 'dump', 'no such'], server());
+    expect([unknown.status, unknown.stderr]).toEqual([
+      2,
+      expect.stringContaining('ERR_SLUICE_QUEUE_UNKNOWN'),
+    ]);
+    expect((await sluice(['queue', 'dump', 'full', '--limit', '10000000'], server())).status).toBe(2);
+  });
+
   it('N23 grafana and rules print what fits the running flows, whatever its names', async () => {
     const rules = await sluice(['rules'], server());
     expect(rules.status).toBe(0);
