@@ -1,4 +1,4 @@
-// How long the registry's walk takes at a deploy. `run()` prints a table; the limits are those the project promises.
+// How long the registry's walk takes at a deploy, as a table; the limits are those the project promises.
 import { buildFlowGraph, reach } from '#lib/flow-graph/flow-graph';
 import type { FlowConfigNode } from '#lib/node-red/types';
 
@@ -81,7 +81,7 @@ function measure(
   };
 }
 
-export async function run(): Promise<void> {
+function run(): void {
   const results = [
     measure('20,000 nodes in a row', chain(20_000), 50, 'build + reach'),
     measure('3,000 nodes, 500 links', linked(500, 4), 20, 'reach'),
@@ -97,8 +97,11 @@ export async function run(): Promise<void> {
         'build ms': ms(one.buildMs),
         'reach ms': ms(one.reachMs),
         limit: `${one.limitOf} < ${one.limitMs} ms`,
+        'of the limit': `${(counted / one.limitMs).toFixed(2)}x`,
         kept: counted < one.limitMs,
       };
     }),
   );
 }
+
+run();
