@@ -3,8 +3,8 @@ export const FORM_STYLES = `
 .sluice-form { --sluice-label: 150px; --sluice-quiet: color-mix(in srgb, var(--red-ui-primary-text-color, #555) 88%, transparent); container-type: inline-size; }
 .sluice-form [hidden] { display: none !important; }
 .sluice-form .sluice-row { margin: 0 0 12px; }
-.sluice-form .sluice-field { display: flex; align-items: center; gap: 10px; }
-.sluice-form .sluice-field > label { flex: 0 0 var(--sluice-label); width: auto; margin: 0; cursor: default; }
+.sluice-form .sluice-field { display: flex; align-items: flex-start; gap: 10px; }
+.sluice-form .sluice-field > label { flex: 0 0 var(--sluice-label); width: auto; margin: 0; padding-top: 7px; cursor: default; }
 .sluice-form .sluice-field > label > i { display: inline-block; width: 18px; text-align: center; margin-right: 2px; }
 .sluice-form .sluice-field > input:not([type=checkbox]),
 .sluice-form .sluice-field > textarea,
@@ -13,7 +13,7 @@ export const FORM_STYLES = `
 .sluice-form .sluice-field > div:not(.sluice-joined) { flex: 1 1 auto; width: auto !important; min-width: 0; }
 .sluice-form .sluice-field > div:not(.sluice-joined) > select { width: auto; min-width: 0; margin: 0; }
 .sluice-form .sluice-field > div:not(.sluice-joined) > .red-ui-button { flex: none; box-sizing: border-box; }
-.sluice-form .sluice-field > .sluice-unit { color: var(--sluice-quiet); }
+.sluice-form .sluice-field > .sluice-unit { padding-top: 7px; color: var(--sluice-quiet); }
 .sluice-form .sluice-field > .sluice-joined { display: flex; flex: 1 1 auto; min-width: 0; }
 .sluice-form .sluice-joined > .sluice-prefix { padding: 0 8px; line-height: 32px; white-space: nowrap; border: 1px solid var(--red-ui-form-input-border-color, #ccc); border-right: 0; border-radius: 5px 0 0 5px; color: var(--sluice-quiet); background: var(--red-ui-tertiary-background, #f7f7f7); font-family: var(--red-ui-monospace-font, monospace); font-size: 12px; }
 .sluice-form .sluice-joined > input { flex: 1 1 auto; min-width: 0; width: auto; margin: 0; border-radius: 0 5px 5px 0; }
