@@ -6,7 +6,9 @@ import { inRoot, root } from '../paths.mjs';
 
 /** Sentences about examples that are no flows, start without a comment, carry secrets, or leave out one of our nodes. */
 export async function examplesCheck() {
-  const files = (await readdir(inRoot('examples'))).filter((file) => file.endsWith('.json'));
+  const files = (await readdir(inRoot('examples'), { recursive: true })).filter((file) =>
+    file.endsWith('.json'),
+  );
   const used = new Set();
   const problems = [];
   for (const file of files) {

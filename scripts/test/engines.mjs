@@ -19,12 +19,12 @@ function isComplete() {
 }
 
 /**
- * Installs the engines of databases that tests and demos run for real: half a gigabyte, so apart from all else, and without
- * a lockfile, which would have to name the binaries of all platforms. Returns why not, or undefined when they are there.
+ * Installs the engines that tests and demos run for real: most of a gigabyte, so apart from all else, and without a
+ * lockfile, which would have to name the binaries of all platforms. Returns why not, or undefined when they are there.
  */
 export async function ensureEngines() {
   if (isComplete()) return undefined;
-  const waiting = startWaiting('Installing test/engines (550 MB, once)');
+  const waiting = startWaiting('Installing test/engines (700 MB, once)');
   const args = ['install', '--no-package-lock', '--ignore-scripts', '--no-audit', '--no-fund'];
   const { code, output } = await runNpm(args, { cwd: FOLDER });
   waiting.end();

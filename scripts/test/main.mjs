@@ -9,7 +9,7 @@ const NO_BROWSER =
   'No Chromium found: install it (Debian: sudo apt-get install chromium) or set CHROMIUM_PATH to one.';
 
 const NO_ENGINES =
-  'test/engines could not be installed. The tests against the modern ClickHouse are left out of this run.';
+  'test/engines could not be installed. The tests of the modern ClickHouse and of the dashboard are left out of this run.';
 const CLICKHOUSE_SERVER = '/usr/sbin/clickhouse-server';
 const NO_CLICKHOUSE =
   'No ClickHouse server found (Debian: sudo apt-get install clickhouse-server). The tests against 18.16 are left out of this run.';

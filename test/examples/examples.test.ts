@@ -9,7 +9,7 @@ import { post } from '../harness/http';
 import { startNodeRed, type FlowNode, type RunningNodeRed } from '../harness/node-red';
 import { waitFor } from '../harness/wait';
 import { callHook, SECRET } from '../harness/webhook';
-import { examples, readExample } from './example-flows';
+import { allExamples, examples, readExample } from './example-flows';
 
 const TOKEN = 'example-token';
 const credentials: Readonly<Record<string, Record<string, string>>> = {
@@ -36,7 +36,7 @@ describe('examples', () => {
   });
 
   it('can all be imported side by side: no id, hook, source or queue occurs twice', () => {
-    const nodes = examples.flatMap(readExample);
+    const nodes = allExamples.flatMap(readExample);
     for (const property of ['id', 'hook', 'source', 'queue']) {
       const values = nodes.map((node) => node[property]).filter((value) => value !== undefined);
       expect(
@@ -47,7 +47,7 @@ describe('examples', () => {
   });
 });
 
-describe.each(examples)('example %s', (name) => {
+describe.each(allExamples)('example %s', (name) => {
   const nodes = readExample(name);
   const drawn = nodes.filter((node) => node['x'] !== undefined);
 
