@@ -67,12 +67,10 @@ export class Rules {
     return rule;
   }
 
-  /** By the tab's id, else by its label; undefined for none, or a label that several have. */
-  find(idOrLabel: string): Rule | undefined {
+  /** The rule of the tab with this id, else those of all tabs with this label. */
+  matching(idOrLabel: string): readonly Rule[] {
     const byId = this.#rules.get(idOrLabel);
-    if (byId) return byId;
-    const labelled = [...this.#rules.values()].filter(({ label }) => label === idOrLabel);
-    return labelled.length === 1 ? labelled[0] : undefined;
+    return byId ? [byId] : this.all().filter(({ label }) => label === idOrLabel);
   }
 
   all(): readonly Rule[] {

@@ -149,7 +149,8 @@ export const ERROR_CODES = {
   ERR_SLUICE_LETTER_REDRIVE_BUSY: 'dead letters of this rule are being sent again already',
   ERR_SLUICE_OUTPUT_UNWIRED: 'nothing is wired to an output that a record must leave by',
   ERR_SLUICE_RULE_STOPPED: 'a rule is stopped by an error until someone starts it',
-  ERR_SLUICE_RULE_UNKNOWN: 'no tab has this id, or exactly this label',
+  ERR_SLUICE_RULE_UNKNOWN: 'no tab has this id or label',
+  ERR_SLUICE_RULE_AMBIGUOUS: 'several tabs have this label',
   // postgres
   ERR_SLUICE_POSTGRES_LOGIN: 'no connection to a PostgreSQL server with this host, user or TLS',
   ERR_SLUICE_POSTGRES_TABLE: 'a PostgreSQL table or its columns are not as the sink needs them',

@@ -215,7 +215,7 @@ describe('in Node-RED', () => {
     expect(debug('dead-letter-rule', 'delivered')[0]).toContain('"dev_norm":2');
     press('invalid_float');
     await waitFor('the envelope', () => debug('dead-letter-rule', 'envelope').length === 1);
-    const rule = runtimeOf(nodeRed.RED).deadLetters.room.rules.find('rule_industrial_telemetry');
+    const [rule] = runtimeOf(nodeRed.RED).deadLetters.room.rules.matching('rule_industrial_telemetry');
     expect([rule?.total, rule?.byStage.SchemaValidation, rule?.sinkFailures]).toEqual([1, 1, 0]);
     expect(rule?.recent.newest()).toMatchObject([
       {

@@ -169,6 +169,27 @@ describe('the dead letters’ API', () => {
     ]);
   });
 
+  it('R19 a label that two rules have is answered with their ids, whatever is asked of it', async () => {
+    const twins = ['twin-1', 'twin-2'];
+    await nodeRed.deploy(twins.map((id) => tab(id, 'one of "two" 🐘')));
+    const label = encodeURIComponent('one of "two" 🐘');
+    const asked = await Promise.all([
+      ask('GET', `/sluice/rules/${label}/errors`),
+      ask('DELETE', `/sluice/rules/${label}/errors`),
+      ask('POST', `/sluice/rules/${label}/start`),
+      ask('GET', `/sluice/dlq?rule=${label}`),
+      ask('POST', '/sluice/dlq/redrive', { rule: 'one of "two" 🐘' }),
+    ]);
+    for (const { status, body } of asked) {
+      expect([status, body]).toMatchObject([
+        409,
+        { ok: false, error: { code: 'ERR_SLUICE_RULE_AMBIGUOUS' } },
+      ]);
+      for (const id of twins) expect(JSON.stringify(body)).toContain(id);
+    }
+    expect((await ask('GET', '/sluice/rules/twin-2/errors')).status).toBe(200);
+  });
+
   it.each([
     ['GET', '/sluice/rules/nowhere/errors', undefined, 404, 'ERR_SLUICE_RULE_UNKNOWN'],
     ['POST', '/sluice/rules/nowhere/start', undefined, 404, 'ERR_SLUICE_RULE_UNKNOWN'],

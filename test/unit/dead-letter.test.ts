@@ -266,7 +266,7 @@ describe('rules', () => {
     expect(rules.of('a').policy.onError, 'until flows run again').toBe('dlq');
     rules.deployed(new Map([['a', 'A']]));
     expect(rules.of('a').policy.onError).toBe('drop');
-    expect(rules.find('b')).toBeUndefined();
+    expect(rules.matching('b')).toEqual([]);
   });
 
   it('refuses a second dlq node on a tab, not the same one again', () => {
@@ -287,8 +287,8 @@ describe('rules', () => {
         ['c', 'own'],
       ]),
     );
-    expect(rules.find('own')?.id).toBe('c');
-    expect(rules.find('same')).toBeUndefined();
+    expect(rules.matching('own').map(({ id }) => id)).toEqual(['c']);
+    expect(rules.matching('same')).toHaveLength(2);
     expect(rules.quota()).toBeUndefined();
     rules.govern('a', governor('1', 100, 5));
     rules.govern('b', governor('2', 100, 50));

@@ -14,6 +14,7 @@ import { STAGES, type Stage } from '../../errors/stages';
 import { decodeRecord } from '../../queue/record-format';
 import { AdminError, wholeNumber, type AdminRequest, type AdminRoute, type Parameter } from '../admin-route';
 import { array, count, flag, nullable, number, object, oneOf, text } from '../schemas';
+import { ruleNamed } from '../rule-named';
 import { withoutPayload } from './rules.routes';
 
 interface DeadLetterDeps {
@@ -159,7 +160,7 @@ export function deadLetterRoutes({ room, replays, redrive }: DeadLetterDeps): re
   const ruleOf = (given: unknown): string | undefined => {
     if (given === undefined || given === null) return undefined;
     if (typeof given !== 'string') throw badRequest('rule must be the id or label of a tab');
-    return room.rules.find(given)?.id ?? given;
+    return ruleNamed(room.rules, given)?.id ?? given;
   };
   const filterOf = (given: Readonly<Record<string, unknown>>): LetterFilter => {
     const rule = ruleOf(given['rule']);
@@ -213,7 +214,7 @@ export function deadLetterRoutes({ room, replays, redrive }: DeadLetterDeps): re
         dead_letters: array(LETTER),
         places: array(object({ place: text, open: count, closed: count, bytes: count, lost_total: count })),
       }),
-      errors: ['ERR_SLUICE_LETTER_REQUEST', 'ERR_SLUICE_API_QUERY'],
+      errors: ['ERR_SLUICE_LETTER_REQUEST', 'ERR_SLUICE_API_QUERY', 'ERR_SLUICE_RULE_AMBIGUOUS'],
       async handle({ query, allows }) {
         const limit = wholeNumber(query, 'limit', { fallback: 100, min: 1, max: MAX_LETTERS });
         const beforeId = wholeNumber(query, 'before', { fallback: 0, min: 1, max: Number.MAX_SAFE_INTEGER });
@@ -253,7 +254,7 @@ export function deadLetterRoutes({ room, replays, redrive }: DeadLetterDeps): re
       summary: 'Sends the open dead letters of a filter again, oldest first; `dry_run` only counts them',
       body: REDRIVE_BODY,
       answer: object({ ok: flag, dry_run: flag }, { total: count, redrive: PROGRESS }),
-      errors: ['ERR_SLUICE_LETTER_REQUEST', 'ERR_SLUICE_LETTER_REDRIVE_BUSY'],
+      errors: ['ERR_SLUICE_LETTER_REQUEST', 'ERR_SLUICE_LETTER_REDRIVE_BUSY', 'ERR_SLUICE_RULE_AMBIGUOUS'],
       async handle(request) {
         const body = bodyOf(request);
         const filter = filterOf({ ...body, state: undefined });

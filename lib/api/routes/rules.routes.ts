@@ -2,6 +2,7 @@ import type { DeadLetterRoom } from '../../dead-letter/room';
 import type { RecentError, Rule } from '../../dead-letter/rules';
 import { STAGES, type Stage } from '../../errors/stages';
 import { AdminError, type AdminRequest, type AdminRoute } from '../admin-route';
+import { ruleNamed } from '../rule-named';
 import { array, count, flag, object, oneOf, text } from '../schemas';
 
 interface RuleDeps {
@@ -31,13 +32,9 @@ export function withoutPayload<Shown extends Partial<RecentError>>(shown: Shown)
 /** Rules, their recent errors, and what stopped them. All from memory: 100,000 dead letters make it no slower. */
 export function ruleRoutes({ room }: RuleDeps): readonly AdminRoute[] {
   const find = ({ params }: AdminRequest): Rule => {
-    const rule = room.rules.find(params['id'] ?? '');
+    const rule = ruleNamed(room.rules, params['id'] ?? '');
     if (rule) return rule;
-    throw new AdminError(
-      404,
-      'ERR_SLUICE_RULE_UNKNOWN',
-      'no deployed tab has this id, or exactly this label',
-    );
+    throw new AdminError(404, 'ERR_SLUICE_RULE_UNKNOWN', 'no deployed tab has this id or label');
   };
   const statusOf = ({ id }: Rule) => {
     const halt = room.haltOf(id);
@@ -90,7 +87,7 @@ export function ruleRoutes({ room }: RuleDeps): readonly AdminRoute[] {
         sink_failures: count,
         recent_errors: array(object({ rule_id: text, stage: text, error: text, timestamp: count })),
       }),
-      errors: ['ERR_SLUICE_RULE_UNKNOWN'],
+      errors: ['ERR_SLUICE_RULE_UNKNOWN', 'ERR_SLUICE_RULE_AMBIGUOUS'],
       handle(request) {
         const rule = find(request);
         const recent = rule.recent.newest().toReversed();
@@ -110,7 +107,7 @@ export function ruleRoutes({ room }: RuleDeps): readonly AdminRoute[] {
       isDocumentPath: true,
       summary: 'Clears the recent errors of a rule; its counters and its dead letters stay',
       answer: object({ ok: flag, rule_id: text, cleared: count }),
-      errors: ['ERR_SLUICE_RULE_UNKNOWN'],
+      errors: ['ERR_SLUICE_RULE_UNKNOWN', 'ERR_SLUICE_RULE_AMBIGUOUS'],
       handle(request) {
         const rule = find(request);
         const cleared = rule.recent.newest().length;
@@ -125,7 +122,7 @@ export function ruleRoutes({ room }: RuleDeps): readonly AdminRoute[] {
       isDocumentPath: true,
       summary: 'Starts a rule that an error has stopped: its sources take records again',
       answer: object({ ok: flag, rule_id: text, status: STATUS, was_stopped: flag }),
-      errors: ['ERR_SLUICE_RULE_UNKNOWN'],
+      errors: ['ERR_SLUICE_RULE_UNKNOWN', 'ERR_SLUICE_RULE_AMBIGUOUS'],
       async handle(request) {
         const rule = find(request);
         const wasStopped = await room.start(rule);
