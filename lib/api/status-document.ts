@@ -20,12 +20,20 @@ export interface StatusDocument {
       readonly backpressure_lost: number;
       /** Signs of life of records after they were acknowledged as done. */
       readonly late_sends: number;
+      /** Records for a path that no source serves, and deliveries that no live node received. */
+      readonly unrouted: number;
     };
   };
   /** Where all the accepted records are. */
   readonly ledger: LedgerDocument;
   /** What is wrong at the moment. */
   readonly alerts: readonly OpenAlert[];
+}
+
+/** What the runtime counts for no member in particular, since its start. */
+export interface RuntimeCounts {
+  readonly lateSends: number;
+  readonly unrouted: number;
 }
 
 const PUSH_QUEUE = 'push-queue';
@@ -44,7 +52,7 @@ const entryOf = (source: Source) => {
 /** Puts the registry's members into the status document. The first queue is `push_queue`; all are in `sinks`. */
 export function statusDocument(
   { ready, sinks, sources }: Pick<Registry, 'ready' | 'sinks' | 'sources'>,
-  lateSends: number,
+  { lateSends, unrouted }: RuntimeCounts,
   alerts: readonly OpenAlert[],
 ): StatusDocument {
   const sinkEntries = sinks.map((sink) => {
@@ -66,6 +74,7 @@ export function statusDocument(
         backpressured: sum('backpressured'),
         backpressure_lost: sum('backpressure_lost'),
         late_sends: lateSends,
+        unrouted,
       },
     },
     ledger: ledgerDocument(sources),

@@ -47,7 +47,7 @@ function asText({ ready, sinks, sources, engine, alerts }: StatusDocument): stri
       ['source', 'state', 'accepted', 'in flight', 'backpressured', 'failed', 'rejected', 'fault'],
       sources.map(sourceRow),
     ),
-    `lost under backpressure: ${engine.stats.backpressure_lost}, late messages: ${engine.stats.late_sends}`,
+    `lost under backpressure: ${engine.stats.backpressure_lost}, late messages: ${engine.stats.late_sends}, unrouted: ${engine.stats.unrouted}`,
     ...alerts.map(({ kind, what, level, place }) =>
       printable(`${level}: ${place.type} ${place.name}: ${kind} ${what}`),
     ),

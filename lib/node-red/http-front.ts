@@ -26,6 +26,8 @@ const PREFIXES = ['/api/hooks/', '/api/ingest/'];
 type Marked = HttpRequest & { originalUrl?: string; _body?: boolean; skipRawBodyParser?: boolean };
 
 export class HttpFront {
+  /** Records sent to a path of ours that no source serves, since the start. */
+  unknown = 0;
   readonly #endpoints = new Map<string, Mounted>();
   readonly #base: string;
   #direct = false;
@@ -126,6 +128,7 @@ export class HttpFront {
       if (!this.isReady()) return send(res, flowRetryLater);
       // Without a source of ours the name space isn't ours either.
       if (this.#endpoints.size === 0 || this.#servedByOthers(path)) return next();
+      if (req.method === 'POST') this.unknown += 1;
       return send(res, unknownPath);
     }
     if (req.method !== 'POST') return send(res, onlyPost);

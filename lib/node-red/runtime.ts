@@ -116,9 +116,9 @@ function createRuntime(RED: NodeRED): SluiceRuntime {
     }),
   );
   const deadLetters = openDeadLetters(RED, { settings, registry, lineage, metrics, alerts, deploys });
-  const lateSends = () => lineage.lateSends;
+  const counts = () => ({ lateSends: lineage.lateSends, unrouted: lineage.unrouted + front.unknown });
   const routes = [
-    ...statusRoutes({ registry, alerts, lateSends }),
+    ...statusRoutes({ registry, alerts, counts }),
     ...healthRoutes({ registry, alerts, metrics }),
     ...queueRoutes({ registry }),
     ...ruleRoutes({ room: deadLetters.room }),
@@ -132,7 +132,7 @@ function createRuntime(RED: NodeRED): SluiceRuntime {
     metrics,
     alerts,
     deadLetters,
-    status: () => statusDocument(registry, lateSends(), alerts.open()),
+    status: () => statusDocument(registry, counts(), alerts.open()),
     front,
     leftBehind,
     bodyBudget: new Quota(settings.bodyBudgetMb * MB),

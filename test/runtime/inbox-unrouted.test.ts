@@ -22,4 +22,18 @@ describe('a record on receipt that no live node takes', () => {
     await waitFor('the record in the flow', () => nodeRed.node<ProbeSink>('sink').received.length === 1);
     await waitFor('an empty inbox', async () => (await pending()) === 0);
   });
+
+  it('O76 is counted, as is one that no source serves; its sender keeps it', async () => {
+    const unrouted = async () => Number((await readStatus(nodeRed)).engine.stats['unrouted']);
+    const direct = webhook('d', { wires: [['sink']] });
+    await nodeRed.deploy([tab(), direct, { ...probe('sink'), d: true }]);
+    const before = await unrouted();
+    expect((await callHook(nodeRed, 'd', { order: 2 })).status).toBe(503);
+    expect(await unrouted()).toBe(before + 1);
+    expect((await callHook(nodeRed, 'nobody', { order: 3 })).status).toBe(404);
+    expect(await unrouted()).toBe(before + 2);
+    await nodeRed.deploy([tab(), direct, probe('sink')]);
+    expect((await callHook(nodeRed, 'd', { order: 2 })).status).toBe(200);
+    expect(await unrouted()).toBe(before + 2);
+  });
 });

@@ -7,7 +7,7 @@ const withSinks = (...sinks: Record<string, unknown>[]): StatusDocument => ({
   ready: true,
   sinks,
   sources: [],
-  engine: { webhooks: [], stats: { backpressured: 0, backpressure_lost: 0, late_sends: 0 } },
+  engine: { webhooks: [], stats: { backpressured: 0, backpressure_lost: 0, late_sends: 0, unrouted: 0 } },
   ledger: { total: { ...EMPTY_ACCOUNT, difference: 0 }, sources: [] },
   alerts: [],
 });

@@ -2,12 +2,12 @@ import type { AlertCentre } from '../../alert/alert-centre';
 import type { Registry } from '../../delivery/registry';
 import { AdminError, type AdminRoute, type Schema } from '../admin-route';
 import { array, count, flag, LEVEL, MEMBER, nullable, number, object, POLICY, text } from '../schemas';
-import { schedulesOf, statusDocument } from '../status-document';
+import { schedulesOf, statusDocument, type RuntimeCounts } from '../status-document';
 
 interface StatusDeps {
   readonly registry: Registry;
   readonly alerts: Pick<AlertCentre, 'open'>;
-  readonly lateSends: () => number;
+  readonly counts: () => RuntimeCounts;
 }
 
 const SINK = { level: LEVEL, on_full: POLICY, dropped: count, blocked: count, delivered: count };
@@ -41,7 +41,7 @@ const STATUS: Schema = object(
     sources: array(object(MEMBER)),
     engine: object({
       webhooks: array(object({ ...MEMBER, path: text, accepted: count, backpressured: count })),
-      stats: object({ backpressured: count, backpressure_lost: count, late_sends: count }),
+      stats: object({ backpressured: count, backpressure_lost: count, late_sends: count, unrouted: count }),
     }),
     ledger: object({ total: ACCOUNT, sources: array(ACCOUNT) }),
     alerts: array(
@@ -52,7 +52,7 @@ const STATUS: Schema = object(
 );
 
 /** How everything is doing, and what reaches what. */
-export function statusRoutes({ registry, alerts, lateSends }: StatusDeps): readonly AdminRoute[] {
+export function statusRoutes({ registry, alerts, counts }: StatusDeps): readonly AdminRoute[] {
   return [
     {
       method: 'get',
@@ -61,7 +61,7 @@ export function statusRoutes({ registry, alerts, lateSends }: StatusDeps): reado
       isDocumentPath: true,
       summary: 'Queues, sinks and sources with their counters',
       answer: STATUS,
-      handle: () => statusDocument(registry, lateSends(), alerts.open()),
+      handle: () => statusDocument(registry, counts(), alerts.open()),
     },
     {
       method: 'get',

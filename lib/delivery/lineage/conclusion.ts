@@ -77,6 +77,10 @@ export function concludeQuiet({ incidents, untracked, absorbed, reachedSink }: O
   return absorbed > 0 || reachedSink ? DONE : aborted('ERR_SLUICE_DELIVERY_UNROUTED');
 }
 
+export function isUnrouted(verdict: Verdict): boolean {
+  return verdict.kind === 'aborted' && verdict.reason === 'ERR_SLUICE_DELIVERY_UNROUTED';
+}
+
 /** An error that was seen outweighs the silence of the other branches. */
 export function concludeTimeout(
   incidents: readonly Incident[] | undefined,

@@ -4,7 +4,7 @@ import type { Message, RuntimeNode } from '../../node-red/types';
 import type { Verdict } from '../verdict';
 import { Aggregation } from './aggregation';
 import { Attempt, type AttemptContext, type Owners } from './attempt';
-import { aborted, concludeQuiet, concludeTimeout } from './conclusion';
+import { aborted, concludeQuiet, concludeTimeout, isUnrouted } from './conclusion';
 import type { Trace, TrackOptions } from './contract';
 import { ErrorTracking } from './error-tracking';
 import { DeployWindow } from './deploy-window';
@@ -28,6 +28,7 @@ export function createLineage(deps: LineageDeps): RuntimeLineage {
 
 class HookedLineage implements RuntimeLineage {
   lateSends = 0;
+  unrouted = 0;
   private readonly timers: Timers;
   private readonly label: string;
   private readonly idPrefix: string;
@@ -184,6 +185,7 @@ class HookedLineage implements RuntimeLineage {
   }
 
   private settled(attempt: Attempt): void {
+    if (attempt.verdict && isUnrouted(attempt.verdict)) this.unrouted++;
     this.resolution.finish(attempt);
     if (this.resolution.size > 0) return;
     this.stopLinger = this.wheel.start(this.deps.lingerMs ?? LINGER_MS, () => this.rest());

@@ -44,6 +44,8 @@ export interface LineageCensus {
 export interface RuntimeLineage extends Lineage {
   /** Signs of life after `done`, since the start. */
   readonly lateSends: number;
+  /** Deliveries that no live node received, since the start. */
+  readonly unrouted: number;
   /** Listens for them; returns the removal. */
   onLate(listener: (event: LateEvent) => void): () => void;
   /** Starts to follow deploys; call once. */
