@@ -2,6 +2,7 @@
 import type { Database } from 'better-sqlite3';
 import { PAGE_BYTES, type DatabaseFile } from '../sqlite/database-file';
 import { checkDiskFloor } from '../sqlite/disk-floor';
+import { checkLogRoom } from '../sqlite/log-room';
 import { FileFault, faultOf, type Fault } from '../sqlite/faults';
 import { Listing } from './sqlite-listing';
 import type { Answer } from '../sqlite/worker-loop';
@@ -27,6 +28,8 @@ export class SqliteQueue {
   readonly #listing: Listing;
   readonly #upkeep: Upkeep;
   #now: number;
+  /** Bytes of records that the transaction adds. */
+  #adding = 0;
   /** Set when the file turned out to be damaged; then it must be replaced. */
   corrupt: Fault | undefined;
 
@@ -167,14 +170,16 @@ export class SqliteQueue {
     if (done) for (const seq of done) this.#records.done(seq);
     if (settlements) for (const settlement of settlements) this.#records.settle(settlement, now);
     if (!append) return {};
-    this.#checkRoom();
+    this.#checkRoom(append.frames.byteLength);
     return this.#records.append(append, now);
   }
 
   /** Once the reserve was needed, records may use pages that are free in the file, but not eat up what it gave. */
-  #checkRoom(): void {
+  #checkRoom(bytes: number): void {
     checkDiskFloor(this.options.file, this.options.minFreeBytes ?? 0);
     const { reserve } = this.file;
+    this.#adding += bytes;
+    if (reserve.held < reserve.bytes) checkLogRoom(this.options.file, reserve.held, this.#adding);
     if (!reserve.spent) return;
     reserve.keep();
     const free = Number(this.db.pragma('freelist_count', { simple: true })) * PAGE_BYTES;
@@ -220,7 +225,7 @@ export class SqliteQueue {
   #probe({ now, probe }: QueueBatch): Outcome {
     if (!probe) return {};
     try {
-      this.#checkRoom();
+      this.#checkRoom(PROBE_BYTES);
       this.#transaction(now, () =>
         this.db.exec(`INSERT OR REPLACE INTO probe VALUES(1, zeroblob(${PROBE_BYTES}))`),
       );
@@ -233,6 +238,7 @@ export class SqliteQueue {
 
   #transaction<Result>(now: number, work: () => Result): Result {
     this.db.exec('BEGIN IMMEDIATE');
+    this.#adding = 0;
     try {
       const result = work();
       this.#records.save(now);

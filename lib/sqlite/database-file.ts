@@ -14,6 +14,7 @@ const FULL_CHECK_BYTES = 32 * 2 ** 20;
 /** Nobody else writes, but a backup may read and hold up a checkpoint. */
 const BUSY_MS = 10;
 export const PAGE_BYTES = 16_384;
+const LEAST_LOG_PAGES = 16;
 const SIDE_FILES = ['', '-wal', '-shm'];
 
 export interface DatabaseFileOptions {
@@ -66,6 +67,7 @@ export function openDatabaseFile(options: DatabaseFileOptions): DatabaseFile {
     const checked = quarantined !== undefined || isSmall(options.file);
     const reserve = new DiskReserve(`${options.file}.reserve`, options.reserveBytes ?? 0);
     reserve.keep();
+    if (reserve.held < reserve.bytes) boundLog(db, reserve.held / 2);
     return {
       db,
       quarantined,
@@ -165,6 +167,12 @@ function checkOwner(db: Database.Database, { applicationId, migrations }: Databa
     throw new FileFault('newer', `version ${version}, this one knows ${migrations.length}`);
   }
   return false;
+}
+
+/** On a small disk: the log is written back before it takes the room that its file needs. */
+function boundLog(db: Database.Database, bytes: number): void {
+  const pages = Math.max(LEAST_LOG_PAGES, Math.floor(bytes / PAGE_BYTES));
+  db.exec(`PRAGMA wal_autocheckpoint = ${pages}; PRAGMA journal_size_limit = ${pages * PAGE_BYTES}`);
 }
 
 /** A log that has no room to be written back stays until there is: the file can be used meanwhile. */

@@ -13,8 +13,8 @@ export function checkDiskFloor(file: string, minFreeBytes: number): void {
   throw new FileFault('disk_low', `${mb(free)} MB are free, minFreeDiskMb is ${mb(minFreeBytes)}`);
 }
 
-/** A disk that can't be asked has room: if not, writing will tell. */
-function freeBytes(dir: string): number {
+/** Bytes that the disk of a folder has left for us. One that can't be asked has room: if not, writing will tell. */
+export function freeBytes(dir: string): number {
   try {
     const { bavail, bsize } = statfsSync(dir);
     return bavail * bsize;

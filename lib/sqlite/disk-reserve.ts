@@ -1,7 +1,10 @@
-import { closeSync, openSync, statSync, statfsSync, truncateSync, writeSync } from 'node:fs';
+import { closeSync, openSync, statSync, truncateSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { freeBytes } from './disk-floor';
 
 const STEP = Buffer.alloc(2 ** 20);
+/** A small disk is for the records first. */
+const SHARE = 1 / 4;
 
 /**
  * Space held for the moment when the disk is full. Deleting needs some too (the log grows before the file shrinks), so
@@ -12,7 +15,7 @@ export class DiskReserve {
 
   constructor(
     private readonly file: string,
-    /** 0: none. */
+    /** Held where the disk has plenty; 0: none. */
     readonly bytes: number,
   ) {}
 
@@ -21,15 +24,25 @@ export class DiskReserve {
     return this.#spent;
   }
 
-  /** Takes the space if it isn't taken and the disk has plenty. Never throws: it is a precaution. */
+  /** Held now: less than `bytes` on a small disk. */
+  get held(): number {
+    return statSync(this.file, { throwIfNoEntry: false })?.size ?? 0;
+  }
+
+  /** Takes the space, or as much as a quarter of what is free, in steps of 1 MB. Never throws: it is a precaution. */
   keep(): void {
-    if (this.#size === this.bytes) return;
+    const { held } = this;
+    if (held >= this.bytes) return;
+    const share = Math.floor(((freeBytes(dirname(this.file)) + held) * SHARE) / STEP.length) * STEP.length;
+    const wanted = Math.min(this.bytes, share);
+    if (wanted <= held) return;
     try {
-      const { bavail, bsize } = statfsSync(dirname(this.file));
-      if (bavail * bsize < 4 * this.bytes) return;
-      const descriptor = openSync(this.file, 'w');
-      for (let at = 0; at < this.bytes; at += STEP.length) writeSync(descriptor, STEP);
-      closeSync(descriptor);
+      const descriptor = openSync(this.file, 'a');
+      try {
+        for (let at = held; at < wanted; at += STEP.length) writeSync(descriptor, STEP);
+      } finally {
+        closeSync(descriptor);
+      }
       this.#spent = false;
     } catch {
       this.release();
@@ -38,7 +51,7 @@ export class DiskReserve {
 
   /** Gives the space to the disk; false when there was none to give. */
   release(): boolean {
-    if (this.#size === 0) return false;
+    if (this.held === 0) return false;
     try {
       truncateSync(this.file);
       this.#spent = true;
@@ -46,9 +59,5 @@ export class DiskReserve {
     } catch {
       return false;
     }
-  }
-
-  get #size(): number {
-    return statSync(this.file, { throwIfNoEntry: false })?.size ?? 0;
   }
 }

@@ -142,6 +142,47 @@ describe('the disk of a queue', () => {
     }
   });
 
+  it.for([5, 12, 24, 60])(
+    'O65 goes on delivering from a small disk that it has filled (%s MB)',
+    async (size, { skip }) => {
+      const mounted = await run('mount', ['-t', 'tmpfs', '-o', `size=${size}m`, 'tmpfs', dir]).then(
+        () => true,
+        () => false,
+      );
+      if (!mounted) skip('only who may mount has a small disk');
+      try {
+        await openStore();
+        const reserve = (await stat(`${file}.reserve`)).size;
+        expect(reserve).toBeGreaterThanOrEqual(MB);
+        expect(reserve).toBeLessThanOrEqual((size * MB) / 4);
+        for (const bytes of [480_000, 20_000, 480_000]) {
+          let stored = 0;
+          for (;;) {
+            const [result] = await Promise.allSettled([store.append(Buffer.alloc(bytes))]);
+            if (result.status === 'rejected') {
+              expect(result.reason).toMatchObject({ code: 'ERR_SLUICE_QUEUE_DISK_FULL' });
+              break;
+            }
+            stored += 1;
+          }
+          expect(stored * bytes).toBeGreaterThan(MB);
+          await store.close();
+          await openStore();
+          expect(store.counts().records).toBe(stored);
+          while (store.counts().records > 0) {
+            const leases = await store.lease(3, 2 ** 24);
+            await Promise.all(leases.map(({ seq }) => store.settle({ seq, outcome: 'done' })));
+          }
+          await waitFor('room', async () => (await stat(file)).size < MB);
+        }
+        await fill(10, 20_000);
+        await store.close();
+      } finally {
+        await run('umount', ['-l', dir]);
+      }
+    },
+  );
+
   it('O65 refuses a directory that cannot be written, and opens it when it can', async () => {
     await openStore();
     await fill(3);

@@ -30,10 +30,7 @@ describe('the disk space a queue holds back', () => {
     expect(reserve.spent).toBe(false);
   });
 
-  it('is not taken from a disk that has little, nor where nothing can be written', () => {
-    const greedy = new DiskReserve(join(dir, 'greedy'), 2 ** 52);
-    greedy.keep();
-    expect(greedy.release()).toBe(false);
+  it('is not taken where nothing can be written', () => {
     const nowhere = new DiskReserve(join(dir, 'missing', 'r'), MB);
     nowhere.keep();
     expect(nowhere.release()).toBe(false);
