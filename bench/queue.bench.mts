@@ -96,10 +96,11 @@ const ratio = (a: string, b: string, producers: number) => {
   );
   return median(pairs);
 };
-const verdict = (what: string, value: number, wanted: string, reached: boolean, digits = 2) =>
-  say(
-    `| ${what} | ${value.toFixed(digits)} | ${wanted} | ${Number.isNaN(value) ? 'not measured' : reached ? 'yes' : 'no'} |`,
-  );
+const shown = (value: number, digits: number) => (Number.isNaN(value) ? 'not measured' : value.toFixed(digits));
+const verdict = (what: string, value: number, wanted: string, reached: boolean, digits = 2) => {
+  const answer = Number.isNaN(value) ? '' : reached ? 'yes' : 'no';
+  say(`| ${what} | ${shown(value, digits)} | ${wanted} | ${answer} |`);
+};
 
 function report(depths: readonly Backlog[], bounds: Awaited<ReturnType<typeof burst>>): void {
   say('# npm run bench -- queue');
@@ -133,7 +134,7 @@ function report(depths: readonly Backlog[], bounds: Awaited<ReturnType<typeof bu
   verdict(`append, of ${RABBIT}`, rabbit, '>= 4', rabbit >= 4, 1);
   for (const name of Object.keys(CONTESTANTS).slice(4)) {
     const times = ratio(OURS, name, 256);
-    say(`| append, of ${name} | ${times.toFixed(1)} | | |`);
+    say(`| append, of ${name} | ${shown(times, 1)} | | |`);
   }
   const { loopP99 } = of(OURS, 256);
   verdict('loop delay p99 ms at 256 producers', loopP99, '<= 8', loopP99 <= 8, 1);
