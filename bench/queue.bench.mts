@@ -96,7 +96,8 @@ const ratio = (a: string, b: string, producers: number) => {
   );
   return median(pairs);
 };
-const shown = (value: number, digits: number) => (Number.isNaN(value) ? 'not measured' : value.toFixed(digits));
+const shown = (value: number, digits: number) =>
+  Number.isNaN(value) ? 'not measured' : value.toFixed(digits);
 const verdict = (what: string, value: number, wanted: string, reached: boolean, digits = 2) => {
   const answer = Number.isNaN(value) ? '' : reached ? 'yes' : 'no';
   say(`| ${what} | ${shown(value, digits)} | ${wanted} | ${answer} |`);
