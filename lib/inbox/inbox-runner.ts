@@ -16,11 +16,10 @@ import { decodeRecord, encodeRecord } from '../queue/record-format';
 import { MAX_CRASH_ATTEMPTS, type Inbox, type InboxRow, type KnownVerdict } from './contract';
 import { CrashSuspects } from './crash-suspects';
 import { fateOf } from './fate';
+import { RoomWait } from './room-wait';
 
 export const NOT_HANDLED = 'accepted (200) but not handled';
 
-/** Waiting here costs a look at a counter: no need to wait as long as a sender is asked to. */
-const ROOM_CHECK_MS = 500;
 const LEFTOVER_CHECK_MS = 1000;
 /** After a fault that isn't the record's. */
 const FAULT_CHECK_MS = 1000;
@@ -74,12 +73,14 @@ export class InboxRunner implements Receiver {
   /** Rows that the flow has handled, but that couldn't be deleted: they mustn't run again. */
   readonly #handled = new Set<number>();
   readonly #suspects = new CrashSuspects();
+  readonly #roomWait = new RoomWait(() => this.#pullAfterAll());
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #runs = new Set<Promise<void>>();
   #check: NodeJS.Timeout | undefined;
-  #waitForRoom: NodeJS.Timeout | undefined;
   #running = 0;
   #pulling = false;
+  /** Room came while rows were being read: they may have been read too early. */
+  #pullAgain = false;
   #troubled = false;
   #open = false;
 
@@ -145,8 +146,7 @@ export class InboxRunner implements Receiver {
     for (const timer of this.#timers) clearTimeout(timer);
     this.#timers.clear();
     this.#resting.clear();
-    clearTimeout(this.#waitForRoom);
-    this.#waitForRoom = undefined;
+    this.#roomWait.cancel();
   }
 
   /** Rows that the node before this one was still running when it was replaced, and gave back later. */
@@ -156,14 +156,16 @@ export class InboxRunner implements Receiver {
   }
 
   async #pull(): Promise<void> {
-    if (this.#pulling || this.#waitForRoom || !this.#open) return;
+    if (this.#pulling || this.#roomWait.waits || !this.#open) return;
     this.#pulling = true;
     try {
       while (this.#open && this.#running < this.options.window) {
-        const limit = this.options.window - this.#running + this.#resting.size + this.#suspects.size;
+        const wanted = Math.min(this.options.window - this.#running, this.#roomWait.rows);
+        const limit = wanted + this.#resting.size + this.#suspects.size;
         const rows = await this.deps.inbox.pending(this.options.source, limit);
         const ready = rows.filter(({ id }) => !this.#resting.has(id) && !this.#suspects.isWaiting(id));
         if (ready.length === 0 || !(await this.#startAll(ready))) break;
+        this.#roomWait.ease();
       }
       this.#troubled = false;
     } catch (error) {
@@ -173,6 +175,14 @@ export class InboxRunner implements Receiver {
     } finally {
       this.#pulling = false;
     }
+    if (!this.#pullAgain) return;
+    this.#pullAgain = false;
+    void this.#pull();
+  }
+
+  #pullAfterAll(): void {
+    this.#pullAgain = this.#pulling;
+    void this.#pull();
   }
 
   /** Starts rows until the flow has no room; says whether it has. One commit counts all their attempts. */
@@ -180,11 +190,11 @@ export class InboxRunner implements Receiver {
     const starts: Promise<void>[] = [];
     for (const row of rows) {
       if (this.#suspects.admit(row)) starts.push(this.#startRow(row));
-      if (this.#waitForRoom || this.#running >= this.options.window) break;
+      if (this.#roomWait.waits || this.#running >= this.options.window) break;
     }
     const results = await Promise.allSettled(starts);
     for (const result of results) if (result.status === 'rejected') throw result.reason;
-    return this.#waitForRoom === undefined;
+    return !this.#roomWait.waits;
   }
 
   async #startRow(row: InboxRow): Promise<void> {
@@ -208,7 +218,7 @@ export class InboxRunner implements Receiver {
       return false;
     }
     if (!this.deps.room.reserve(record.byteLength)) {
-      this.#lookLater();
+      this.#roomWait.begin();
       return false;
     }
     let runs = false;
@@ -231,7 +241,7 @@ export class InboxRunner implements Receiver {
     }
     const admission = this.deps.admit(record.byteLength);
     if (!admission.admitted) {
-      this.#lookLater();
+      this.#roomWait.begin();
       return false;
     }
     const begun = await this.#startAttempt(id, admission.holds);
@@ -260,13 +270,6 @@ export class InboxRunner implements Receiver {
     }
   }
 
-  #lookLater(): void {
-    this.#waitForRoom = setTimeout(() => {
-      this.#waitForRoom = undefined;
-      void this.#pull();
-    }, ROOM_CHECK_MS).unref();
-  }
-
   #follow(
     id: number,
     bytes: number,
@@ -278,7 +281,7 @@ export class InboxRunner implements Receiver {
       this.#runs.delete(run);
       this.#leave(bytes);
       this.#suspects.ended(id);
-      void this.#pull();
+      if (!this.#roomWait.end()) void this.#pull();
     });
     this.#runs.add(run);
   }

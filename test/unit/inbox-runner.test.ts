@@ -311,6 +311,21 @@ describe('the runner of accepted records', () => {
     subject.pause();
   });
 
+  it('asks for room again as soon as a record of its own has ended', async () => {
+    for (let record = 0; record < 100; record += 1) inbox.add(`r${record}`);
+    // A sink that can keep 4.
+    admission = () => (held < 4 ? undefined : refuse('sink', 5));
+    const subject = runner();
+    const start = performance.now();
+    subject.resume();
+    await waitFor('an empty inbox', empty);
+    // 25 rounds, each of which would otherwise wait for the look after 500 ms.
+    expect(performance.now() - start).toBeLessThan(2500);
+    expect(delivered).toHaveLength(100);
+    await waitFor('the room to be given back', () => held === 0);
+    subject.pause();
+  });
+
   it('an accept that fails keeps no place in the window', async () => {
     const subject = runner({ window: 1 });
     subject.resume();
