@@ -1,4 +1,5 @@
 // An on_receipt source whose flow ends the process with each record that is sent into it.
+import { newTally } from '#lib/delivery/ledger';
 import { InboxRunner } from '#lib/inbox/inbox-runner';
 import { openInbox } from '#lib/inbox/inbox';
 import { Quota } from '#lib/quota/quota';
@@ -15,7 +16,7 @@ const runner = new InboxRunner(
       process.kill(process.pid, 'SIGKILL');
       return new Promise(() => undefined);
     },
-    now: Date.now,
+    tally: newTally(),
     random: Math.random,
     // Set aside: nothing is left to run.
     report: () => void inbox.close().then(() => process.exit(0)),
