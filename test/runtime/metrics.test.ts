@@ -31,7 +31,7 @@ const numbered = <Made>(count: number, make: (index: number) => Made) =>
   Array.from({ length: count }, (_, index) => make(index));
 
 describe('GET /sluice/metrics', () => {
-  it('shows each source and sink at 0 as soon as it is deployed; the gauges of a removed queue vanish', async () => {
+  it('PM-09 shows each source and sink at 0 as soon as it is deployed; the gauges of a removed queue vanish', async () => {
     await nodeRed.deploy([tab(), webhook('orders', { wires: [['q']] }), queue('q'), rest('out')]);
     const samples = await scrape();
     const zero: [string, Record<string, string>][] = [
