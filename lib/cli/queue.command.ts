@@ -14,6 +14,7 @@ import {
   type StoredRecord,
 } from '../queue/sqlite-offline';
 import { CheckFailed } from './exit-status';
+import { progressLine } from './progress-line';
 import { queueDumpCommand } from './queue-dump.command';
 
 const FILE = ['<file>', 'the file of a queue, such as push_queue.db in the data directory'] as const;
@@ -43,17 +44,22 @@ async function check(file: string, { json }: { readonly json: boolean }): Promis
   if (!sound) throw new CheckFailed();
 }
 
-async function repair(file: string): Promise<void> {
+async function repair(file: string, { json }: { readonly json: boolean }): Promise<void> {
   mustExist(file);
   const before = await checkQueueFile(file);
   if (before.problems.length === 0) {
-    console.log(`${file} is sound: ${summary(before)}; nothing to repair`);
+    if (json) console.log(JSON.stringify({ file, repaired: false, ...before }, null, 2));
+    else console.log(`${file} is sound: ${summary(before)}; nothing to repair`);
     return;
   }
-  const detail = await repairQueueFile(file, Date.now());
-  console.log(`${file}: ${detail}`);
+  const progress = progressLine(json);
+  const detail = await repairQueueFile(file, Date.now(), (saved, expected) => {
+    progress.show(saved, expected, `${saved} of ${expected} records saved`);
+  });
+  progress.end();
   const after = await checkQueueFile(file);
-  console.log(`${file} now holds ${summary(after)}`);
+  if (json) console.log(JSON.stringify({ file, repaired: true, detail, ...after }, null, 2));
+  else console.log(`${file}: ${detail}\n${file} now holds ${summary(after)}`);
   if (after.problems.length > 0) throw new CheckFailed();
 }
 
@@ -99,6 +105,7 @@ export function queueCommand(): Command {
       new Command('repair')
         .summary('set a damaged file aside and make a new one of what can be read of it')
         .argument(...FILE)
+        .option('--json', 'print {file, repaired, detail, records, bytes, parked, dead, problems}', false)
         .action(repair),
     )
     .addCommand(

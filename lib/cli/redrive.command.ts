@@ -4,6 +4,7 @@ import type { RedriveProgress } from '../dead-letter/redrive';
 import { STAGES } from '../errors/stages';
 import { AdminClient, withServer, type ServerFlags } from './client';
 import { CheckFailed } from './exit-status';
+import { progressLine } from './progress-line';
 import { printable } from './table';
 
 const LOOK_MS = 500;
@@ -26,16 +27,18 @@ function aboveZero(given: string): number {
 const lineOf = ({ state, total, resolved, failed, skipped }: RedriveProgress) =>
   `${state}: ${resolved} of ${total} resolved, ${failed} failed, ${skipped} left alone`;
 
-/** Follows it to its end; on a terminal with a line that moves. */
-async function follow(client: AdminClient, first: RedriveProgress): Promise<RedriveProgress> {
+/** Follows it to its end. */
+async function follow(client: AdminClient, first: RedriveProgress, quiet: boolean): Promise<RedriveProgress> {
+  const shown = progressLine(quiet);
   let progress = first;
   while (progress.state === 'running') {
-    if (process.stderr.isTTY) process.stderr.write(`\r${lineOf(progress)} `);
+    const { total, resolved, failed, skipped } = progress;
+    shown.show(resolved + failed + skipped, total, lineOf(progress));
     await sleep(LOOK_MS);
     const answer = await client.get<{ redrive: RedriveProgress | null }>('/dlq/redrive');
     progress = answer.redrive ?? { ...progress, state: 'stopped', error: 'Node-RED was restarted' };
   }
-  if (process.stderr.isTTY) process.stderr.write('\r');
+  shown.end();
   return progress;
 }
 
@@ -63,7 +66,7 @@ export function redriveCommand(): Command {
       );
       return;
     }
-    const ended = await follow(client, answer.redrive);
+    const ended = await follow(client, answer.redrive, json);
     const why = ended.error === undefined ? '' : `\n${printable(ended.error)}`;
     console.log(json ? JSON.stringify(ended, null, 2) : lineOf(ended) + why);
     if (ended.state !== 'done' || ended.failed > 0) throw new CheckFailed();

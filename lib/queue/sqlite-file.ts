@@ -2,7 +2,7 @@
 import { openDatabaseFile, type DatabaseFile } from '../sqlite/database-file';
 import type { Fault } from '../sqlite/faults';
 import { QueueRecords } from './sqlite-records';
-import { salvage } from './sqlite-salvage';
+import { salvage, type SalvageListener } from './sqlite-salvage';
 import { APPLICATION_ID, MIGRATIONS } from './sqlite-schema';
 import type { WorkerOptions } from './sqlite-wire';
 
@@ -25,7 +25,11 @@ export type QueueFileOptions = Pick<WorkerOptions, 'file' | 'maxDead' | 'maxKeys
 export function openQueueFile(
   options: QueueFileOptions,
   now: number,
-  { damaged = false, leastNext = 0 } = {},
+  {
+    damaged = false,
+    leastNext = 0,
+    onSaved,
+  }: { readonly damaged?: boolean; readonly leastNext?: number; readonly onSaved?: SalvageListener } = {},
 ): QueueFile {
   const file = openDatabaseFile({
     ...options,
@@ -39,7 +43,7 @@ export function openQueueFile(
   if (!file.quarantined) return { file, fault: undefined };
   const { db, quarantined } = file;
   db.prepare('UPDATE meta SET next = ?').run(Math.max(leastNext, now * SEQS_PER_MS));
-  const saved = salvage(quarantined.file, db, options.nativeBinding);
+  const saved = salvage(quarantined.file, db, options.nativeBinding, onSaved);
   const detail = `${quarantined.bytes} bytes set aside as ${quarantined.file}; ${saved} records saved from it into a new file`;
   return { file, fault: { kind: 'corrupt', detail } };
 }

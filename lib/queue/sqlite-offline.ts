@@ -7,6 +7,7 @@ import { Chunk } from './sqlite-chunk';
 import { CODES } from './sqlite-codes';
 import { CountersRow, type Counters } from './sqlite-counters';
 import { openQueueFile } from './sqlite-file';
+import type { SalvageListener } from './sqlite-salvage';
 import { APPLICATION_ID, MIGRATIONS } from './sqlite-schema';
 
 export interface StoredRecord {
@@ -95,10 +96,10 @@ export function checkQueueFile(file: string): Promise<QueueFileReport> {
 }
 
 /** Sets the file aside and makes a new one of what can be read of it. Tells where the old one is and what was saved. */
-export function repairQueueFile(file: string, now: number): Promise<string> {
+export function repairQueueFile(file: string, now: number, onSaved: SalvageListener): Promise<string> {
   return telling(file, () => {
     const options = { file, maxDead: 50_000, maxKeys: 200_000, lockWaitMs: 0 };
-    const repaired = openQueueFile(options, now, { damaged: true });
+    const repaired = openQueueFile(options, now, { damaged: true, onSaved });
     try {
       return repaired.fault?.detail ?? '';
     } finally {

@@ -20,25 +20,40 @@ interface Row {
 /** Looks at a row before it is copied; throws to leave it out. The result is called once it is stored. */
 type Check = (row: Row) => () => void;
 
+/** Told after each group: how many records were saved so far, the dead ones too, and how many the file should hold. */
+export type SalvageListener = (saved: number, expected: number) => void;
+
 /** Returns how many records were saved. Whatever can't be read or no longer fits is left behind. */
-export function salvage(damaged: string, db: Database.Database, nativeBinding: string | undefined): number {
+export function salvage(
+  damaged: string,
+  db: Database.Database,
+  nativeBinding: string | undefined,
+  onSaved: SalvageListener = () => undefined,
+): number {
   const row = new CountersRow(db);
   const counters = row.read();
   const binding = nativeBinding === undefined ? {} : { nativeBinding };
   try {
     const from = new Database(damaged, { readonly: true, timeout: 0, ...binding });
     try {
-      copyCounters(from, counters);
-      copyTable(from, db, 'chunk', 'first', (chunk) => checkChunk(from, db, chunk, counters));
-      copyTable(from, db, 'parked', 'seq', ({ data }) => () => {
-        counters.parked++;
-        counters.records++;
-        counters.bytes += data.length;
-      });
-      copyTable(from, db, 'dead', 'id', ({ id }) => () => {
-        counters.dead++;
-        counters.nextDead = Math.max(counters.nextDead, id + 1);
-      });
+      const expected = copyCounters(from, counters);
+      const tell = () => onSaved(counters.records + counters.dead, expected);
+      copyTable(from, db, 'chunk', 'first', (chunk) => checkChunk(from, db, chunk, counters), tell);
+      const countParked: Check =
+        ({ data }) =>
+        () => {
+          counters.parked++;
+          counters.records++;
+          counters.bytes += data.length;
+        };
+      copyTable(from, db, 'parked', 'seq', countParked, tell);
+      const countDead: Check =
+        ({ id }) =>
+        () => {
+          counters.dead++;
+          counters.nextDead = Math.max(counters.nextDead, id + 1);
+        };
+      copyTable(from, db, 'dead', 'id', countDead, tell);
     } finally {
       from.close();
     }
@@ -49,12 +64,15 @@ export function salvage(damaged: string, db: Database.Database, nativeBinding: s
   return counters.records;
 }
 
-function copyCounters(from: Database.Database, counters: Counters): void {
+/** Returns how many records the damaged file counts; 0 where that can't be read. */
+function copyCounters(from: Database.Database, counters: Counters): number {
   try {
-    const { next, evicted, evictedBytes, deadTrimmed } = new CountersRow(from).read();
+    const { next, evicted, evictedBytes, deadTrimmed, records, dead } = new CountersRow(from).read();
     Object.assign(counters, { next: Math.max(next, counters.next), evicted, evictedBytes, deadTrimmed });
+    return records + dead;
   } catch {
     // They start anew.
+    return 0;
   }
 }
 
@@ -93,6 +111,7 @@ function copyTable(
   table: string,
   key: string,
   check: Check,
+  saved: () => void,
 ): void {
   const columns = (to.pragma(`table_info(${table})`) as { name: string }[]).map(({ name }) => name);
   const insert = to.prepare<[Row]>(
@@ -110,6 +129,7 @@ function copyTable(
   const saveGroup = () => {
     for (const stored of save(group)) stored();
     group = [];
+    saved();
   };
   for (const row of readableRows<Row>(from, table, key)) {
     if (group.push(row) === GROUP) saveGroup();

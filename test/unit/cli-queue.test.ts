@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { encodeRecord } from '#lib/queue/record-format';
+import { repairQueueFile } from '#lib/queue/sqlite-offline';
 import { openSqliteStore } from '#lib/queue/sqlite-store';
 
 const main = join(import.meta.dirname, '../../dist/lib/cli/main.js');
@@ -85,6 +86,28 @@ describe('sluice queue', () => {
     expect((await sluice('repair', file)).stdout).toContain('298 records');
     expect((await sluice('check', file)).status).toBe(0);
     expect((await sluice('repair', file)).stdout).toContain('nothing to repair');
+  });
+
+  it('N19 repair tells as JSON what it did, and with that draws nothing', async () => {
+    await fill();
+    await damage((await readFile(file)).indexOf('"n":150'), 4);
+    const { status, stdout, stderr } = await sluice('repair', file, '--json');
+    expect([status, stderr]).toEqual([0, '']);
+    const told = JSON.parse(stdout) as Record<string, unknown>;
+    expect(told).toMatchObject({ file, repaired: true, dead: 1, parked: 1, problems: [] });
+    expect(told['detail']).toContain('records saved');
+    expect(JSON.parse((await sluice('repair', file, '--json')).stdout)).toMatchObject({ repaired: false });
+  });
+
+  it('N19 repair tells how far it is, up to all that it saved', async () => {
+    await fill();
+    const raw = new Database(file);
+    raw.exec('UPDATE meta SET bytes = 1');
+    raw.close();
+    const told: [number, number][] = [];
+    await repairQueueFile(file, Date.now(), (saved, expected) => told.push([saved, expected]));
+    expect(told.at(-1)).toEqual([299, 299]);
+    expect(told.map(([saved]) => saved)).toEqual(told.map(([saved]) => saved).toSorted((a, b) => a - b));
   });
 
   it('N19 export prints each record once, the dead ones with their reason', async () => {
