@@ -10,6 +10,7 @@ export interface ProgressLine {
 }
 
 const BAR_CHARS = 24;
+const USUAL_COLUMNS = 80;
 const REDRAW_MS = 100;
 const CLEAR = '\r\u001b[2K';
 
@@ -32,8 +33,9 @@ export function progressLine(
     show(done, total, text) {
       if (!isShown || (done < total && now() - drawnAt < REDRAW_MS)) return;
       drawnAt = now();
-      // One that wraps couldn't be redrawn.
-      out.write(CLEAR + `${bar(done, total)} ${text}`.slice(0, out.columns - 1));
+      // One that wraps couldn't be redrawn. Some terminals say that they have 0 columns.
+      const columns = out.columns || USUAL_COLUMNS;
+      out.write(CLEAR + `${bar(done, total)} ${text}`.slice(0, columns - 1));
     },
     end() {
       if (isShown && drawnAt > -Infinity) out.write(CLEAR);

@@ -36,6 +36,12 @@ describe('the progress of a command', () => {
     expect(written[1]).toContain('100 %');
   });
 
+  it('takes a terminal that knows no width for one of 80 columns', () => {
+    const { out, written } = terminal({ columns: 0 });
+    progressLine(false, out).show(1, 2, 'x'.repeat(100));
+    expect(written.map((text) => text.length - CLEAR.length)).toEqual([79]);
+  });
+
   it.each([
     ['with --json', true, true],
     ['where the output is no terminal', false, false],
