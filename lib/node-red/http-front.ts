@@ -16,6 +16,12 @@ import type { HttpHandler, HttpRequest, NodeRED } from './types';
 /** Takes over a POST whose body is still unread; `tail` is the path segment behind the mounted path, or ''. */
 export type Endpoint = (req: IncomingMessage, res: ServerResponse, tail: string) => void;
 
+/** A path that a node names, below httpNodeRoot, and whether a record's id may follow it. */
+export interface NamedPath {
+  readonly path: string;
+  readonly takesId: boolean;
+}
+
 interface Mounted {
   readonly endpoint: Endpoint;
   readonly takesTail: boolean;
@@ -29,6 +35,8 @@ export class HttpFront {
   /** Records sent to a path of ours that no source serves, since the start. */
   unknown = 0;
   readonly #endpoints = new Map<string, Mounted>();
+  /** Paths of nodes that could not start, each with how many name it; with a slash at the end: what is below it. */
+  readonly #heldOff = new Map<string, number>();
   readonly #base: string;
   #direct = false;
   #onHttpNode = false;
@@ -62,6 +70,23 @@ export class HttpFront {
     this.#direct = this.#place() && (isFirst || this.#direct) && this.#isClear([path]);
     return () => {
       if (this.#endpoints.get(path) === mounted) this.#endpoints.delete(path);
+    };
+  }
+
+  /**
+   * For a node that could not start: senders to its `path` are asked to come back instead of told that there is
+   * nothing, for which they would drop the record. Where another node serves the path, that one goes on. Returns its
+   * removal.
+   */
+  holdOff({ path, takesId }: NamedPath): () => void {
+    // A node without a name names no path, and mustn't stand for all that is below the prefix.
+    if (path.endsWith('/')) return () => undefined;
+    const key = takesId ? `${path}/` : path;
+    this.#heldOff.set(key, (this.#heldOff.get(key) ?? 0) + 1);
+    return () => {
+      const others = (this.#heldOff.get(key) ?? 1) - 1;
+      if (others > 0) this.#heldOff.set(key, others);
+      else this.#heldOff.delete(key);
     };
   }
 
@@ -126,6 +151,9 @@ export class HttpFront {
     const mounted = exact ?? (above?.takesTail ? above : undefined);
     if (!mounted) {
       if (!this.isReady()) return send(res, flowRetryLater);
+      if (this.#isHeldOff(path) && !this.#servedByOthers(path)) {
+        return send(res, req.method === 'POST' ? flowRetryLater : onlyPost);
+      }
       // Without a source of ours the name space isn't ours either.
       if (this.#endpoints.size === 0 || this.#servedByOthers(path)) return next();
       if (req.method === 'POST') this.unknown += 1;
@@ -143,6 +171,11 @@ export class HttpFront {
     const path = whole.slice(this.#base.length);
     if (!PREFIXES.some((prefix) => path.startsWith(prefix))) return undefined;
     return path.endsWith('/') ? path.slice(0, -1) : path;
+  }
+
+  #isHeldOff(path: string): boolean {
+    const above = path.slice(0, path.lastIndexOf('/') + 1);
+    return this.#heldOff.has(path) || this.#heldOff.has(`${path}/`) || this.#heldOff.has(above);
   }
 
   #servedByOthers(path: string): boolean {

@@ -19,7 +19,7 @@ import { Quota } from '../quota/quota';
 import { decodeBody } from '../webhook/body-codec';
 import { calmLog } from './calm-log';
 import { faultText } from './fault-text';
-import type { Endpoint } from './http-front';
+import type { Endpoint, NamedPath } from './http-front';
 import { httpSourceLook } from './http-source-look';
 import { runtimeOf, type SluiceRuntime } from './runtime';
 import { SourceInbox } from './source-inbox';
@@ -33,11 +33,7 @@ const STATUS_INTERVAL_MS = 2000;
 /** A record may take this many times as long as its sender waits; a repeat within that time joins it. */
 const LATE_VERDICT_FACTOR = 4;
 
-export interface HttpSourceParts {
-  /** Below httpNodeRoot, such as `/api/hooks/orders`. */
-  readonly path: string;
-  /** Whether a record's id may follow the path. */
-  readonly takesId: boolean;
+export interface HttpSourceParts extends NamedPath {
   /** Name in counters, refusals and `msg.topic`. */
   readonly name: string;
   readonly config: HttpSourceConfig;
@@ -60,9 +56,14 @@ export function openDoor(RED: NodeRED): void {
 
 /**
  * Starts an HTTP source. With a configuration that can't work, or a path that another node serves, it shows why in red
- * and serves nothing.
+ * and asks the senders to its path, `named`, to come back: they keep their records until it is put right.
  */
-export function startHttpSource(RED: NodeRED, node: RuntimeNode, describe: () => HttpSourceParts): void {
+export function startHttpSource(
+  RED: NodeRED,
+  node: RuntimeNode,
+  named: NamedPath,
+  describe: () => HttpSourceParts,
+): void {
   const line = statusLine(node);
   const translate = (key: string, values?: Readonly<Record<string, unknown>>) => RED._(key, values);
   try {
@@ -71,6 +72,15 @@ export function startHttpSource(RED: NodeRED, node: RuntimeNode, describe: () =>
   } catch (error) {
     line.show('down', faultText(translate, error));
     node.error(error);
+    holdOff(RED, node, named);
+  }
+}
+
+function holdOff(RED: NodeRED, node: RuntimeNode, named: NamedPath): void {
+  try {
+    node.on('close', runtimeOf(RED).front.holdOff(named));
+  } catch {
+    // Settings that can't work: there is no door, and the node shows why.
   }
 }
 

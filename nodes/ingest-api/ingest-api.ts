@@ -29,9 +29,10 @@ function describe(config: IngestApiConfig, node: RuntimeNode): HttpSourceParts {
 
 export = function register(RED: NodeRED): void {
   openDoor(RED);
-  function IngestApiNode(this: RuntimeNode, saved: object): void {
+  function IngestApiNode(this: RuntimeNode, saved: { readonly source?: string }): void {
     RED.nodes.createNode(this, saved);
-    startHttpSource(RED, this, () => describe(readConfig(fields, saved, problemsOf), this));
+    const named = { path: `/api/ingest/${saved.source ?? ''}`, takesId: true };
+    startHttpSource(RED, this, named, () => describe(readConfig(fields, saved, problemsOf), this));
   }
   RED.nodes.registerType('ingest-api', IngestApiNode, { credentials });
 };

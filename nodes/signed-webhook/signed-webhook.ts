@@ -33,9 +33,10 @@ function describe(config: SignedWebhookConfig, node: RuntimeNode): HttpSourcePar
 
 export = function register(RED: NodeRED): void {
   openDoor(RED);
-  function SignedWebhookNode(this: RuntimeNode, saved: object): void {
+  function SignedWebhookNode(this: RuntimeNode, saved: { readonly hook?: string }): void {
     RED.nodes.createNode(this, saved);
-    startHttpSource(RED, this, () => describe(readConfig(fields, saved, problemsOf), this));
+    const named = { path: `/api/hooks/${saved.hook ?? ''}`, takesId: false };
+    startHttpSource(RED, this, named, () => describe(readConfig(fields, saved, problemsOf), this));
   }
   RED.nodes.registerType('signed-webhook', SignedWebhookNode, { credentials });
 };

@@ -273,7 +273,7 @@ describe('HTTP sources in Node-RED', () => {
 
     it('without a token it does not start', async () => {
       await deploy(ingest('api', { credentials: {} }));
-      expect((await send('api/1', {})).status).toBe(404);
+      expect((await send('api/1', {})).status).toBe(503);
     });
   });
 
@@ -285,7 +285,7 @@ describe('HTTP sources in Node-RED', () => {
       return { shown, stop: () => nodeRed.RED.events.off('node-status', listen) };
     };
 
-    it('a webhook without a secret does not start and says so in red', async () => {
+    it('C12 a webhook without a secret does not start, says so in red and lets its senders keep their records', async () => {
       const { shown, stop } = watchStatus();
       await deploy(hook({ credentials: {} }));
       stop();
@@ -294,7 +294,14 @@ describe('HTTP sources in Node-RED', () => {
         fill: 'red',
         text: 'no secret',
       });
-      expect((await callHook(nodeRed, 'w', {}, { secret: SECRET })).status).toBe(404);
+      const answer = await callHook(nodeRed, 'w', {}, { secret: SECRET });
+      expect(answer.status).toBe(503);
+      expect(answer.json()).toEqual({ ok: false, result: 'retry', sink: 'flow', retry_after_secs: 5 });
+      expect((await callHook(nodeRed, 'nobody', {})).status).toBe(404);
+      await deploy(hook());
+      expect((await callHook(nodeRed, 'w', {})).status).toBe(200);
+      await deploy(hook({ hook: 'other' }));
+      expect((await callHook(nodeRed, 'w', {})).status).toBe(404);
     });
 
     it.each([
@@ -306,7 +313,7 @@ describe('HTTP sources in Node-RED', () => {
         await deploy(id === 'w' ? hook({ credentials }) : ingest(id, { credentials }));
         const headers = { authorization: 'Bearer ${SLUICE_TEST_UNSET}' };
         const path = id === 'w' ? 'hooks/w' : 'ingest/api/1';
-        expect((await post(`${nodeRed.url}/api/${path}`, '{}', { headers })).status).toBe(404);
+        expect((await post(`${nodeRed.url}/api/${path}`, '{}', { headers })).status).toBe(503);
       },
     );
 
