@@ -24,7 +24,7 @@ export class SluiceError extends Error {
 
   /** What Node-RED writes into its log: with the code, by which docs/errors.md tells what to do. */
   override toString(): string {
-    return `${this.name} [${this.code}]: ${this.message}`;
+    return `${this.code}: ${this.message}`;
   }
 }
 

@@ -12,3 +12,10 @@ describe('failureClassOf', () => {
     expect(failureClassOf('boom')).toBe('transient');
   });
 });
+
+describe('an error in the log', () => {
+  it('C5 is its code and its text, without the name of its class', () => {
+    const error = new DeliveryError('ERR_SLUICE_DELIVERY_TIMEOUT', 'took too long', { failure: 'transient' });
+    expect(String(error)).toBe('ERR_SLUICE_DELIVERY_TIMEOUT: took too long');
+  });
+});
