@@ -105,6 +105,8 @@ class HttpSource implements Source {
   readonly #room = new Quota(MAX_BYTES_IN_FLIGHT);
   /** Records that came before the inbox was open. */
   #early = 0;
+  /** Refused because the inbox wasn't open. */
+  #refusedEarly = 0;
 
   constructor(
     private readonly runtime: SluiceRuntime,
@@ -150,11 +152,13 @@ class HttpSource implements Source {
   status(): Readonly<Record<string, unknown>> {
     const { unauthorized, malformed, tooLarge, interrupted } = this.#counters;
     const inbox = this.#inbox?.countsOf(this.#sourceKey);
+    const counters = this.#flow?.counters() ?? NO_RECORDS;
     return {
       ...this.parts.fields,
       path: this.runtime.front.urlOf(this.parts.path),
       respond: this.parts.config.respond,
-      ...(this.#flow?.counters() ?? NO_RECORDS),
+      ...counters,
+      backpressured: (counters['backpressured'] ?? 0) + this.#refusedEarly,
       unauthorized,
       malformed,
       too_large: tooLarge,
@@ -300,6 +304,7 @@ class HttpSource implements Source {
       this.#room.free(record.bytes);
       if (this.#flow) return this.#flow.take(record);
     }
+    this.#refusedEarly += 1;
     this.runtime.metrics.recordsRefused(this.name, 'inbox');
     return { kind: 'refused', refusal: refuse('inbox', FLOW_RETRY_SECS) };
   }

@@ -61,6 +61,8 @@ describe('files of a Node-RED that cannot be used', () => {
   const expectRefusals = async () => {
     expect(await call('done')).toEqual([503, 'inbox']);
     expect(await call('receipt')).toEqual([503, 'inbox']);
+    // C4: they are counted though there is no inbox yet.
+    expect(Number(entryOf((await readStatus(child)).sources, 'receipt')['backpressured'])).toBeGreaterThan(0);
     expect(await call('forgetful')).toEqual([503, 'Orders']);
   };
   /** All work again, and nobody deployed or restarted anything. */
