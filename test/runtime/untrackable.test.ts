@@ -195,7 +195,7 @@ describe('O1 nodes that cannot be tracked', () => {
     expect([await ids(), await ids('q')]).toEqual([[], ['n']]);
     expect((await callHook(nodeRed, 'w', {})).status).toBe(200);
     await waitFor('the dead letter', () => nodeRed.node<ProbeSink>('dead').received.length === 1);
-    await deploy(hook({ wires: [['q']] }), ...parts({ treatLegacyAsDone: true }));
+    await deploy(hook({ wires: [['q']] }), ...parts({ queue: 'trusting', treatLegacyAsDone: true }));
     await waitFor('room in the queue', async () => (await callHook(nodeRed, 'w', {})).status === 200);
     await waitFor('an empty queue', async () => (await readStatus(nodeRed)).push_queue['records'] === 0);
     expect(nodeRed.node<ProbeSink>('dead').received).toHaveLength(0);
