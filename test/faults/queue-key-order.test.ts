@@ -51,7 +51,12 @@ describe('the order of a key over a crash', () => {
     await first.drain.close(1000);
     // Those on lease when the process ends are due at once in the next one: before the record that failed.
     await first.store.append(Buffer.from('a4'));
-    expect((await first.store.lease(10, 1000)).map(textOf)).toEqual(['a4']);
+    const leased: string[] = [];
+    await waitFor('a lease', async () => {
+      leased.push(...(await first.store.lease(10, 1000)).map(textOf));
+      return leased.length > 0;
+    });
+    expect(leased).toEqual(['a4']);
     const left = join(dir, 'left.db');
     await copyFile(`${file}-wal`, `${left}-wal`);
     await copyFile(file, left);

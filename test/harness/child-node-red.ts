@@ -57,7 +57,7 @@ export async function startChildNodeRed(options: ChildOptions = {}): Promise<Chi
     stop: child.stop,
     async remove() {
       await child.kill();
-      await rm(userDir, { recursive: true, force: true });
+      await rm(userDir, { recursive: true, force: true, maxRetries: 10 });
     },
   };
 }

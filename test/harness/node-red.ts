@@ -107,7 +107,7 @@ export async function startNodeRed(options: StartOptions = {}): Promise<RunningN
       await RED.stop();
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
-      if (!options.userDir) await rm(userDir, { recursive: true, force: true });
+      if (!options.userDir) await rm(userDir, { recursive: true, force: true, maxRetries: 10 });
     },
   };
 }
