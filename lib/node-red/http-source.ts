@@ -9,7 +9,7 @@ import { FLOW_RETRY_SECS, refuse } from '../delivery/admission';
 import { Entry, NO_RECORDS, type IncomingRecord, type Outcome, type TrackedRecord } from '../delivery/entry';
 import { repeatOf } from '../delivery/repeat';
 import { EMPTY_ACCOUNT, sumOf, type Account } from '../delivery/ledger';
-import { codeOf, ConfigError, SluiceError } from '../errors/errors';
+import { codeOf, ConfigError, ownCodeOf, SluiceError } from '../errors/errors';
 import type { Inbox, KnownVerdict } from '../inbox/contract';
 import { InboxRunner, type InboxRunnerDeps } from '../inbox/inbox-runner';
 import { moveParked } from '../inbox/parked-rows';
@@ -72,7 +72,8 @@ export function startHttpSource(
   } catch (error) {
     line.show('down', faultText(translate, error));
     node.error(error);
-    holdOff(RED, node, named);
+    // A secret in the wrong form fits no signature: senders are told as they are of any wrong signature, by a 4xx.
+    if (ownCodeOf(error) !== 'ERR_SLUICE_WEBHOOK_SECRET_MALFORMED') holdOff(RED, node, named);
   }
 }
 

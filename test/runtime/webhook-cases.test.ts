@@ -69,13 +69,13 @@ describe('webhook cases over HTTP in Node-RED', () => {
       expect(sink.received.at(-1)?.payload).toEqual(bodyOf(webhookCase));
     } else {
       expect(messages).toBe(0);
-      expect(answer.status).toBeGreaterThanOrEqual(400);
-      expect(answer.status).toBeLessThan(500);
+      // Without a secret the webhook doesn't start, and its senders are asked to come back.
+      const notStarted = webhookCase.expect.reason === 'config_error' && answer.status === 503;
+      expect(notStarted || (answer.status >= 400 && answer.status < 500), String(answer.status)).toBe(true);
     }
     if (latitude !== 'strict') return;
     const { verdict, reason } = webhookCase.expect;
-    // A webhook whose secret can't work doesn't start: its path is unknown.
-    const refused = { too_large: 413, config_error: 404 }[reason] ?? 401;
+    const refused = { too_large: 413, config_error: 503 }[reason] ?? 401;
     expect(answer.status).toBe(verdict === 'accept' ? 200 : refused);
   });
 });
