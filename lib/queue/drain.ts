@@ -201,6 +201,11 @@ export class Drain {
     if (ready.list.length > 0 || ready.mayRecall) return true;
     const wakeAt = Math.min(dueAt ?? Infinity, ready.nextCheckAt() ?? Infinity);
     if (wakeAt < Infinity) this.#wakeIn(Math.max(MIN_TIMER_MS, wakeAt - now));
+    else if (this.inFlight === 0 && this.#store.counts().parked > 0) {
+      // Held for a lane that no longer knows of them: delivered late and out of order beats never.
+      await this.#store.releaseHeld();
+      this.#wakeIn(RECHECK_MS);
+    }
     return false;
   }
 
