@@ -108,6 +108,13 @@ export class DrainLanes {
     return { hold: [lease] };
   }
 
+  /** Records of one lane: one of them may go out at most. */
+  #admitAll(leases: readonly LeasedRecord[]): LaneStep {
+    const steps = leases.map((lease) => this.admit(lease));
+    const ready = steps.find((step) => step.ready)?.ready;
+    return { ...(ready && { ready }), hold: steps.flatMap(({ hold = [] }) => hold) };
+  }
+
   /** Notes a committed settlement of a record that was out. */
   ended(lease: LeasedRecord, settlement: Settlement): LaneStep {
     const lane = this.#laneOf.get(settlement.seq);
@@ -126,7 +133,13 @@ export class DrainLanes {
   /** What came of one of `toRecall`: records that are gone were evicted. */
   recalled(seqs: readonly number[], { leased, later }: Recalled): LaneStep {
     const lane = this.#laneOf.get(seqs[0] ?? 0);
-    if (!lane) return { hold: leased };
+    // The first may have gone out meanwhile, for its time had come: the others come after it, or after what followed it.
+    if (!lane) return this.#admitAll(leased);
+    if (lane.out) {
+      for (const lease of leased) this.#wait(lane, lease);
+      this.#hold(lane, later);
+      return {};
+    }
     const [next, ...rest] = seqs.filter(
       (seq) => later.includes(seq) || leased.some((lease) => lease.seq === seq),
     );
